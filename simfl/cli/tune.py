@@ -114,6 +114,7 @@ def _with_options(
             place = Place(f"--{key}")
             change = Override(("tune", key), given, {("tune", key): Marks(place, place)})
             document = document.change(change)
+    given_before = set()
     for key, option, texts in (
         ("parameters", "--parameter", parameters),
         ("under", "--under", limits),
@@ -123,6 +124,9 @@ def _with_options(
             if not equals or not name.strip():
                 raise InputError(f"{option}: expected NAME=VALUE, got {text!r}")
             path = ("tune", key, name.strip())
+            if path in given_before:
+                raise InputError(f"{option} {text}: {name.strip()} is given twice")
+            given_before.add(path)
             document = document.change(Override.read(path, value, f"{option} {text}"))
     return document
 

@@ -85,6 +85,22 @@ def leaves(path: Location, value: Any) -> Iterator[tuple[Location, Any]]:
         yield path, value
 
 
+def meant(path: Location, data: Mapping[str, Any]) -> Location:
+    """Return where `path` leads in a document's data: a group has a number, a name, or neither.
+
+    Of a path that leads further than the data, the rest stays as it is.
+    """
+    path, at = _grouped(data, path), cast(Any, data)
+    for depth, wanted in enumerate(path):
+        try:
+            key = _key(at, path[:depth], wanted)
+            at = at[key]
+        except LookupError:
+            break
+        path = (*path[:depth], key, *path[depth + 1 :])
+    return path
+
+
 def parse_path(text: str, source: str) -> Location:
     """Return the location that ``fleet[0].count`` or ``fleet.0.count`` names.
 

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.document import Document
 from simfl.scenario.language.place import Location, dotted
-from simfl.scenario.overrides import Override, leaves
+from simfl.scenario.overrides import Override, leaves, meant
 from simfl.scenario.parts.experiment import SeedList
 from simfl.scenario.parts.sweep import Point, names, points
 from simfl.scenario.parts.tune import Range, Tune
@@ -159,7 +159,7 @@ def try_out(document: Document, tune: Tune, name: str | None = None) -> Scenario
         )
         for path, choice in tune.parameters.items()
     ]
-    _refuse_what_is_undone(chosen)
+    _refuse_what_is_undone(changed, chosen)
     for override in chosen:
         changed = changed.change(override)
     return read(changed)
@@ -174,7 +174,7 @@ def _refuse_what_is_swept(document: Document, swept: Sequence[Point]) -> None:
     for factor in swept[0]:
         path = document.override(*factor).path
         for override in document.overrides:
-            if _changes(override, path):
+            if _changes(override, path, document):
                 place = override.marks[override.path].key
                 raise ScenarioError(
                     f"{place}: {dotted(path)} is swept; change the sweep instead, "
@@ -182,34 +182,45 @@ def _refuse_what_is_swept(document: Document, swept: Sequence[Point]) -> None:
                 )
 
 
-def _changes(override: Override, path: Location) -> bool:
+def _changes(override: Override, path: Location, document: Document) -> bool:
     """Whether an override is about what `path` leads to, or something in it."""
-    changed = [place for place, _ in leaves(override.path, override.value)]
+    path = meant(path, document.data)
+    changed = [meant(place, document.data) for place, _ in leaves(override.path, override.value)]
     return any(place[: len(path)] == path or _replaces(place, path) for place in changed)
 
 
-def _refuse_what_is_undone(changes: Sequence[Override], *, named: bool = True) -> None:
+def _refuse_what_is_undone(
+    document: Document, changes: Sequence[Override], again: int | None = None
+) -> None:
     """Refuse changes of which a later one undoes an earlier: who reads them would be misled.
 
     Args:
+        document: what they change.
         changes: in the order in which they are made.
-        named: whether what is run is named after their values; then none is changed again either.
+        again: from which on they may change once more what those before it did; what is called the
+            same may then be changed twice, too (None: what is run is named after every value).
 
     Raises:
         ScenarioError: naming both.
     """
-    before: list[Location] = []
-    for override in changes:
-        changed = [place for place, _ in leaves(override.path, override.value)]
-        for place, undone in product(changed, before):
-            if _replaces(place, undone) and (named or place != undone):
-                at = override.marks[override.path].key
-                again = f"change {dotted(place)} first, or {dotted(undone)} after it"
-                again = "change it once" if place == undone else again
-                raise ScenarioError(
-                    f"{at}: {dotted(override.path)} undoes {dotted(undone)}, which is changed "
-                    f"before it; {again}"
-                )
+    before: list[tuple[int, Location, Location]] = []  # whose, as written, and what it means
+    for number, override in enumerate(changes):
+        changed = [
+            (number, place, meant(place, document.data))
+            for place, _ in leaves(override.path, override.value)
+        ]
+        for (_, written, place), (earlier, its, undone) in product(changed, before):
+            if not _replaces(place, undone):
+                continue
+            same = place == undone
+            if same and again is not None and (written == its or earlier < again <= number):
+                continue
+            at = override.marks[override.path].key
+            cure = f"change {dotted(written)} first, or {dotted(its)} after it"
+            raise ScenarioError(
+                f"{at}: {dotted(override.path)} undoes {dotted(its)}, which is changed "
+                f"before it; {'change it once' if same else cure}"
+            )
         before += changed
 
 
@@ -248,10 +259,8 @@ def variant(document: Document, name: str | None, point: Point = ()) -> Document
     changed = document
     own = [] if name is None else document.variant(name)
     swept = [document.override(*factor) for factor in point]
-    _refuse_what_is_undone(swept)
-    _refuse_what_is_undone(
-        [*own, *swept], named=False
-    )  # the same again, of a variant's: sweeps win
+    _refuse_what_is_undone(document, swept)
+    _refuse_what_is_undone(document, [*own, *swept], len(own))  # over a variant's, sweeps win
     for override in (*own, *swept):
         if (key := override.path[0]) in _OF_ALL:
             place = override.marks[override.path].key

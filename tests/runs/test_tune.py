@@ -284,6 +284,9 @@ class TestRefusals:
         undone = ["-p", "rounds.policy.deadline=[9 s]", "-p", "rounds.policy=[synchronous]"]
         assert main([*asked, "--variant", "a", *undone]) == 2
         assert "rounds.policy undoes rounds.policy.deadline" in capsys.readouterr().err
+        twice = ["-p", "fleet[0].count=[9]", "-p", "fleet.count=[8]"]
+        assert main([*asked, "--variant", "a", *twice]) == 2
+        assert "undoes fleet[0].count, which is changed before it" in capsys.readouterr().err
         assert not out.exists()
 
     def test_what_is_tuned_wins_over_what_is_set(self, tmp_path: Path) -> None:
@@ -471,6 +474,10 @@ class TestCommand:
             ([], "no `tune` section"),
             (["-p", "rounds.clients"], "--parameter: expected NAME=VALUE"),
             (["-p", "rounds.clients=[1, 2"], "--parameter rounds.clients=[1, 2"),
+            (
+                ["-p", "rounds.clients=[1, 2]", "-p", "rounds.clients=[3]"],
+                "--parameter rounds.clients=[3]: rounds.clients is given twice",
+            ),
             (["-p", "rounds.clients=[1, 2]"], "tune: missing key 'objective'"),
             (["--seeds", "x"], "--seeds"),
         ],

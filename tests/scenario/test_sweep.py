@@ -113,6 +113,19 @@ def test_what_is_swept_is_not_undone_by_what_is_swept_after_it(swept: str, told:
         runs(f"sweep: {{{swept}}}\n")
 
 
+def test_two_names_of_one_group_are_one_place() -> None:
+    """Points were named after values that they didn't have."""
+    by_number = "sweep: {'fleet[0].count': [11, 12]}\n"
+    with pytest.raises(ScenarioError, match=r"fleet\[0\].count is swept"):
+        runs(by_number, "fleet.count=13")
+    both = "sweep: {'fleet[0].count': [11], fleet.group-0.count: [12]}\n"
+    with pytest.raises(ScenarioError, match=r"fleet.group-0.count undoes fleet\[0\].count"):
+        runs(both, "fleet.name=group-0")
+    found = runs(f"variants: {{a: {{fleet.count: 30}}}}\n{by_number}")
+    counts = [run.scenario.fleet[0].count for run in found]
+    assert counts == [11, 12], "a sweep wins over a variant by any name"
+
+
 def test_what_a_variant_changes_is_not_undone_by_a_sweep() -> None:
     variants = "variants: {quick: {rounds.policy.deadline: 10 s}}\n"
     told = "rounds.policy undoes .*deadline, .* or rounds.policy.deadline after it"

@@ -138,6 +138,10 @@ def test_all_variants_are_checked_and_told_of_with_their_lines() -> None:
             "  x: {rounds.policy.deadline: 9 s, rounds.policy: synchronous}",
             "s.yaml:7:36: rounds.policy undoes rounds.policy.deadline, which is changed before it",
         ),
+        (
+            "  x: {fleet.count: 9, 'fleet[0].count': 8}",
+            "s.yaml:7:23: fleet[0].count undoes fleet.count, which is changed before it; change it",
+        ),
     ],
 )
 def test_variants_that_are_none(line: str, words: str) -> None:
