@@ -1,7 +1,9 @@
 """Files that are asked for by name: each appears whole or not at all."""
 
 import errno
+import glob
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
@@ -47,11 +49,45 @@ def failure(what: str, error: OSError) -> SimflError:
     return kind(f"{what}: {error.strerror or error}")
 
 
+_ABANDONED_S = 60.0
+"""So old is a half whose process is not seen here, and not perhaps at it in another container."""
+
+
+def remove_abandoned(folder: Path, name: str = "*", old_s: float = 0.0) -> None:
+    """Remove what processes that were killed had begun to write into a folder.
+
+    What is being written by another process that lives on this machine stays.
+
+    Args:
+        folder: which need not be there.
+        name: of the file, ``*``: of any.
+        old_s: for so long at least nothing has been written to it.
+    """
+    for half in folder.glob(f".{name}.partial"):
+        with suppress(FileNotFoundError):
+            if not _lives(half.name.split(".")[-2]) and time.time() - half.stat().st_mtime >= old_s:
+                half.unlink()
+
+
+def _lives(pid: str) -> bool:
+    """Whether a process other than this one has a number, if it is one."""
+    if not pid.isdigit() or int(pid) == os.getpid():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # it is another user's
+        return True
+    return True
+
+
 @contextmanager
 def whole(path: Path) -> Iterator[IO[bytes]]:
     """Open a file to be written, which appears at `path` once the body has ended.
 
-    Its folder is made if need be; until then its name is another for each process.
+    Its folder is made if need be; until then its name is another for each process.  What a process
+    left of the same file when it was killed is removed.
     """
     path = Path(os.path.realpath(path))  # a link is followed, not replaced
     if path.exists() and not path.is_file():
@@ -68,6 +104,8 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
+        with suppress(OSError):
+            remove_abandoned(path.parent, f"{glob.escape(path.name)}.*", _ABANDONED_S)
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)

@@ -1,14 +1,13 @@
 """A run's folder: written as the run goes on, readable after ``kill -9`` at any moment."""
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from simfl.core.files import write_output
+from simfl.core.files import remove_abandoned, write_output
 from simfl.core.words import few
 from simfl.errors import InputError
 from simfl.runs.folder.growing_file import PACKED, lines_of
@@ -86,26 +85,9 @@ def read_provenance(folder: Path) -> dict[str, Any]:
 
 
 def remove_halves(folder: Path) -> None:
-    """Remove what processes that were killed had begun to write into a run's folder.
-
-    What is being written by another that lives on this machine, such as its report, stays.
-    """
-    for half in (*folder.glob(".*.partial"), *(folder / CHECKPOINT).glob(".*.partial")):
-        if not _lives(half.name.split(".")[-2]):
-            half.unlink(missing_ok=True)
-
-
-def _lives(pid: str) -> bool:
-    """Whether a process other than this one has a number, if it is one."""
-    if not pid.isdigit() or int(pid) == os.getpid():
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:  # it is another user's
-        return True
-    return True
+    """Remove what processes that were killed had begun to write into a run's folder."""
+    for place in (folder, folder / CHECKPOINT):
+        remove_abandoned(place)
 
 
 def usual_place(variant: str, seed: int) -> Path:
