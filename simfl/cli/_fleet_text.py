@@ -18,15 +18,15 @@ _RATES: tuple[Unit, ...] = (
     ("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)
 )  # fmt: skip
 _SPEEDS: tuple[Unit, ...] = (("samples/s", 1.0),)
-_SECONDS: tuple[Unit, ...] = (("s", 1.0),)
-_LATENCIES: tuple[Unit, ...] = (("ms", 1e-3), *_SECONDS)
+_LATENCIES: tuple[Unit, ...] = (("ms", 1e-3), ("s", 1.0))
+_ROUNDS: tuple[Unit, ...] = (("ns", 1e-9), ("µs", 1e-6), *_LATENCIES)
 _NUMBERS: dict[str, tuple[str, tuple[Unit, ...]]] = {
     "compute": ("compute", _SPEEDS),
     "downlink": ("downlink", _RATES),
     "uplink": ("uplink", _RATES),
     "latency": ("latency", _LATENCIES),
     "samples": ("samples held", (("", 1.0),)),
-    "round": ("full round", _SECONDS),
+    "round": ("full round", _ROUNDS),
 }
 
 
@@ -89,11 +89,15 @@ def _lines(groups: list[GroupFacts], timed: bool, range_: str) -> list[tuple[str
 
 
 def _unit(spreads: list[Spread], units: tuple[Unit, ...]) -> Unit:
-    """Return the largest unit in which every median is at least 1, or the smallest."""
+    """Return the largest unit in which every median is at least 1, or the smallest.
+
+    Of rounds, which may take a second here and hours there, it is enough if one median is.
+    """
     medians = [spread.p50 for spread in spreads if math.isfinite(spread.p50)]
     if not medians:
         return "", math.inf
-    fitting = [unit for unit in units if min(medians) >= unit[1]]
+    told = max(medians) if units is _ROUNDS else min(medians)
+    fitting = [unit for unit in units if told >= unit[1]]
     return fitting[-1] if fitting else units[0]
 
 

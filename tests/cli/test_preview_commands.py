@@ -75,6 +75,17 @@ def test_fleet_as_text(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "A synchronous round with 5 clients drawn uniformly takes" in out
 
 
+@pytest.mark.parametrize(
+    ("speed", "told"), [("1e12 samples/s", r"\(ns\) +0.153"), ("9000 samples/s", r"\(ms\) +17")]
+)
+def test_short_rounds_have_a_unit_that_suits_them(
+    file: Path, capsys: pytest.CaptureFixture[str], speed: str, told: str
+) -> None:
+    changes = ["--set", f"fleet=[{{count: 30, compute: {speed}}}]", "--set", "variants=null"]
+    assert main(["fleet", str(file), *changes]) == 0
+    assert re.search(f"^ full round {told}", capsys.readouterr().out, re.MULTILINE)
+
+
 def test_fleet_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fleet", str(file), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
