@@ -221,12 +221,21 @@ def _of_energy(scenario: Experiment, facts: Circumstances) -> Iterator[Objection
 
 def _of_augmentation(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
     """Yield what the data set's samples do not allow."""
-    if scenario.training.augmentation.of_images() is not None and len(facts.shape) != 3:
+    how = scenario.training.augmentation
+    if how.of_images() is None:
+        return
+    if len(facts.shape) != 3:
         yield ("training", "augmentation"), f"data set {facts.dataset!r} has no images"
-    elif scenario.training.augmentation.crop and scenario.data.dataset.black is None:
+    elif how.crop and scenario.data.dataset.black is None:
         yield (
             ("training", "augmentation", "crop"),
             "images are normalised pixel by pixel, so that a crop has no border of one colour",
+        )
+    elif how.crop >= (side := min(facts.shape[1:])):
+        yield (
+            ("training", "augmentation", "crop"),
+            f"must be below {side}, the side of an image, but got {how.crop}: some crops would "
+            "hold nothing of it",
         )
 
 

@@ -121,6 +121,18 @@ def test_a_crop_needs_a_border_of_one_colour() -> None:
         Scenario.from_dict(scenario)
 
 
+@pytest.mark.parametrize("crop", [4, 2**63])
+def test_a_crop_holds_something_of_the_image(crop: int) -> None:
+    scenario = {
+        "data": {"dataset": {"name": "synthetic_images", "size": 4}},
+        "model": "logistic_regression",
+        "fleet": {"count": 3},
+        "training": {"augmentation": {"crop": crop}},
+    }
+    with pytest.raises(ScenarioError, match=f"crop: must be below 4, .* but got {crop}"):
+        Scenario.from_dict(scenario)
+
+
 def test_it_needs_images() -> None:
     scenario = {
         "data": {"dataset": "synthetic"},
