@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from simfl.components.datasets.synthetic_images import SyntheticImages
 from simfl.components.selectors.base import selectors
 from simfl.core import memory
+from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from simfl.testing.fake_server import FakeServer
 
@@ -31,3 +33,9 @@ def test_a_selector_that_compares_clients_says_so_in_time(
     selector, server = selectors.parse(name).fresh(), FakeServer.random(1500)
     with pytest.raises(InputError, match=rf"selector '{name}' with [\d,]+ .* needs .* of memory"):
         server.play(selector, 2, 1000, np.random.default_rng(0))
+
+
+def test_test_samples_that_do_not_fit_are_refused_as_training_samples_are() -> None:
+    dataset = SyntheticImages(samples=100, test_samples=2**31, size=4)
+    with pytest.raises(InputError, match=r"'synthetic_images' needs 128\.0 GiB of memory"):
+        dataset.load(None, Seeds(0))

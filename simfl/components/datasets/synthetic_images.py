@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import Samples
+from simfl.core.memory import require_memory
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Rng
 
@@ -61,6 +62,7 @@ class SyntheticImages(Dataset):
         )
 
     def _draw(self, prototypes: NDArray[np.float32], n: int, rng: Rng) -> Samples:
+        require_memory(4 * n * prototypes[0].size, f"data set {self.name!r}")
         y = rng.permutation(np.arange(n) % self.classes)
         x = rng.standard_normal((n, *prototypes.shape[1:]), dtype=np.float32)
         x *= self.noise
