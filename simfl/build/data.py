@@ -73,7 +73,8 @@ def federate(
     try:
         with blaming(dataset, "being loaded", told_as=InputError):
             require_memory(_least_bytes(dataset), f"data set {dataset.name!r}")
-            with _chance_of(dataset, seeds, "data"):
+            quiet = np.errstate(over="ignore", invalid="ignore")  # what isn't finite is told of
+            with quiet, _chance_of(dataset, seeds, "data"):
                 corpus = dataset.load(folder, seeds)
             expect(isinstance(corpus, Corpus), "a Corpus", type(corpus).__name__)
             require_sound(dataset, corpus)

@@ -4,6 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from simfl.build.data import Unfit, federate
+from simfl.components.datasets.base import datasets
+from simfl.components.partitions.base import partitions
+from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from tests.tiny import RunTiny
 
@@ -97,3 +101,19 @@ def test_unsound_data_are_refused(
     with pytest.raises(InputError, match=f"data.dataset: data ?set 'user_dataset:Mine'.*{message}"):
         run_tiny(changes(odd))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"name": "synthetic_images", "samples": 100, "test_samples": 20, "size": 4, "noise": 1e39},
+        {"name": "synthetic", "alpha": 1, "beta": 1e300},
+        {"name": "synthetic_regression", "noise": 1e300},
+    ],
+    ids=lambda options: options["name"],
+)
+def test_numbers_beyond_float32_are_told_of_once(options: dict[str, object]) -> None:
+    """NumPy's warnings, which name simfl's own lines, are errors in these tests."""
+    dataset, iid = datasets.parse(options), partitions.parse("iid")
+    with pytest.raises(Unfit, match="training samples hold NaN or infinity"):
+        federate(dataset, iid, 4, 0.0, 0.1, None, Seeds(0))
