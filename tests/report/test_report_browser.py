@@ -10,7 +10,6 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from html import unescape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -609,9 +608,3 @@ def test_a_page_that_its_reader_is_leaving_is_not_loaded_again(
     match = re.search(r'<pre id="report">(\d+)</pre>', done.stdout)
     assert match, done.stderr[-2000:]
     assert int(match[1]) == loads
-
-
-def test_the_script_is_small() -> None:
-    folder = files("simfl.report.page")
-    size = sum(len(folder.joinpath(name).read_bytes()) for name in ("page.js", "live.js"))
-    assert size <= 60_000

@@ -18,6 +18,7 @@ from simfl.report import formats, write_report, write_reports
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.page.notes import notes
 from simfl.report.page.page import SLOWEST
+from simfl.report.page.rendering import SCRIPT, asset, script
 from simfl.runs.folder.lock import locked
 from simfl.runs.options import Options
 from simfl.runs.results.anatomy import PHASES, Anatomy
@@ -104,9 +105,13 @@ def test_landmarks_heads_and_charts_have_words(compared: list[RunResult], tmp_pa
     assert len(first) == len(boxes)
 
 
-def test_the_script_is_small() -> None:
-    script = files("simfl.report.page").joinpath("page.js").read_bytes()
-    assert len(script) <= 60_000
+def test_the_scripts_are_small_and_whole() -> None:
+    """Every file of `script` is part of the script, and all of them share one scope."""
+    names = [file.name for file in files("simfl.report.page").joinpath("script").iterdir()]
+    assert sorted(names) == sorted(f"{name}.js" for name in SCRIPT)
+    assert script().startswith('"use strict";\n(() => {\n')
+    assert script().endswith("})();\n")
+    assert len(f"{script()}{asset('live.js')}".encode()) <= 60_000
 
 
 EVIL = "</script><script>alert(1)</script><b a='\"&"

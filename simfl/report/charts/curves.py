@@ -203,7 +203,7 @@ def _short(value: Any) -> Any:
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
-# Drawing; page.js does the same ----------------------------------------------------------------
+# Drawing; page/script/curves.js does the same ---------------------------------------------------
 
 
 def draw(data: dict[str, Any]) -> str:

@@ -9,7 +9,8 @@ from urllib.parse import quote
 from simfl.errors import InputError, SimflError
 from simfl.report import formats
 from simfl.report.comparison import TEXT
-from simfl.report.page.page import asset, page, render
+from simfl.report.page.page import page
+from simfl.report.page.rendering import asset, render
 from simfl.report.page.tables import LONG
 from simfl.runs.folder.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, SCENARIO, SUMMARY
 from simfl.runs.folder.growing_file import PACKED

@@ -5,13 +5,9 @@ same run folders always give the same bytes.  It is whole without the script, wh
 choose axes, zoom, hide, sort and download.  Everything that users wrote is escaped by the template.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from simfl.core.files import write_output
 from simfl.core.rows import OUTCOMES
@@ -24,6 +20,7 @@ from simfl.report.page.factors import factors
 from simfl.report.page.fleet_groups import by_group
 from simfl.report.page.notes import USUAL, notes
 from simfl.report.page.origins import origins
+from simfl.report.page.rendering import render, script
 from simfl.report.page.results import results
 from simfl.report.page.tables import Cell, Table, mean_cell, name_cell
 from simfl.report.page.words import headline
@@ -32,16 +29,8 @@ from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_metrics, all_targets
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
-
 SLOWEST = 12
 """Devices in the table of those that cost most."""
-
-
-WORD = 10
-"""Letters that stay beside their colour."""
 
 
 @dataclass(frozen=True)
@@ -96,48 +85,9 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
         pivot=curves.embedded(swept.data if swept else {}),
         origins=origins(runs, groups),
         island=curves.island([*([first] if first else []), *drawings]),
-        script=asset("page.js"),
+        script=script(),
         more=more or {},
     )
-
-
-def render(template: str, **values: Any) -> str:
-    """Return one of the templates with everything that users wrote escaped."""
-    return _templates().get_template(template).render(style=asset("style.css"), **values)
-
-
-@cache
-def _templates() -> "Environment":
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader(__package__)
-    templates = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
-    templates.filters["with_code"] = _with_code
-    templates.filters["with_breaks"] = _with_breaks
-    return templates
-
-
-def _with_code(text: str) -> "Markup":
-    """Return `text`, escaped, with what stands between backquotes set as code."""
-    from markupsafe import Markup, escape
-
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
-
-
-def _with_breaks(text: str, key: str = "") -> "Markup":
-    """Return a name, escaped, that lines break only after its marks, and not after its colour."""
-    from markupsafe import Markup, escape
-
-    first, *others = re.findall(r"[^_=/-]*[_=/-]+|[^_=/-]+", text) or [""]
-    head = Markup('<i class="key {}"></i>{}' if key else "{1}").format(key, first)
-    if key and len(first) <= WORD:
-        head = Markup('<span class="whole">{}</span>').format(head)
-    return Markup("<wbr>").join([head, *map(escape, others)])
-
-
-def asset(name: str) -> str:
-    """Return a file of this room."""
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def _title(runs: Sequence[RunResult]) -> str:

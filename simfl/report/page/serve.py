@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from simfl.errors import InputError, SimflError
 from simfl.report.page.live import LiveRuns
-from simfl.report.page.page import asset
+from simfl.report.page.rendering import asset, script
 
 LOOPBACK = "127.0.0.1"
 
@@ -50,16 +50,16 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-def _hash(script: str) -> str:
+def _hash(text: str) -> str:
     """Return what allows a script, as our templates write it, and no other."""
-    digest = sha256(f"\n{asset(script)}".encode()).digest()
+    digest = sha256(f"\n{text}".encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; connect-src 'self'; "
-        f"script-src {_hash('page.js')} {_hash('live.js')}; "
+        f"script-src {_hash(script())} {_hash(asset('live.js'))}; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",

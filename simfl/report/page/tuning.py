@@ -14,7 +14,7 @@ from simfl.report.axes import UNITS, Axis, linear, logarithmic
 from simfl.report.charts import curves
 from simfl.report.charts.base import Drawing, Rows, scale
 from simfl.report.comparison import TEXT
-from simfl.report.page.page import asset, render
+from simfl.report.page.rendering import render, script
 from simfl.report.page.tables import Cell, Table, leading_number, magnitude
 from simfl.report.svg import Plot
 from simfl.runs.results.trials import METRICS, PAGE, Trial, Tuning
@@ -50,7 +50,7 @@ def page(tuning: Tuning) -> str:
         drawings=drawings,
         island=curves.island(drawings),
         trials=_table(tuning),
-        script=asset("page.js"),
+        script=script(),
     )
 
 
