@@ -14,7 +14,7 @@ import torch
 
 from simfl.build.builder import Builder
 from simfl.training import flat
-from testbed.namespaces import Counters
+from testbed.network import Counters
 from testbed.quotas import CLOCKS
 
 _Event = dict[str, Any]

@@ -6,14 +6,14 @@ import statistics
 import time
 from functools import partial
 
-from testbed.namespaces import Loopback, Namespaces
+from testbed.network import Network
 from testbed.processes import FORK, start
 
 PINGS = 31
 LIMIT_S = 20.0
 
 
-def latencies(network: Namespaces | Loopback, clients: int) -> list[float]:
+def latencies(network: Network, clients: int) -> list[float]:
     """Return each client's one-way latency, seconds: half of a byte's way there and back.
 
     The median of `PINGS` over a TCP connection, one client after another.

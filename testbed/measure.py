@@ -16,7 +16,8 @@ from testbed import quotas
 from testbed.client import Client
 from testbed.journals import Run, accuracies, began_at, read, writer
 from testbed.messages import Floats
-from testbed.namespaces import Counters, Loopback, Namespaces, NoQuotas
+from testbed.namespaces import NoQuotas
+from testbed.network import Counters, Network
 from testbed.processes import FORK, start, to_the_end
 from testbed.rules import rules
 from testbed.server import Server
@@ -27,9 +28,7 @@ KEPT_MODELS = 1 << 20
 """Bytes: models no larger than this are kept, a version each, and evaluated afterwards."""
 
 
-def measure(
-    builder: Builder, network: Namespaces | Loopback, folder: Path, data_dir: Path | None
-) -> Run:
+def measure(builder: Builder, network: Network, folder: Path, data_dir: Path | None) -> Run:
     """Run the scenario of `builder` for real; `network` has been entered.
 
     Args:
@@ -146,7 +145,7 @@ def traffic(before: Counters, after: Counters) -> Counters:
 
 def _outages(
     processes: dict[str, BaseProcess],
-    network: Namespaces | Loopback,
+    network: Network,
     builder: Builder,
     folder: Path,
     client: Callable[[int], None],

@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -25,6 +24,7 @@ from typing import IO, Self
 from testbed import quotas
 from testbed.commands import Refused, run
 from testbed.limits import QUEUE_S, Limit, limit, limit_fairly
+from testbed.network import Counters
 from testbed.quotas import PREFIX
 
 ROOT = Path(__file__).parents[1]
@@ -38,10 +38,6 @@ SEND_BYTES, LARGE = 32_768, 1 << 20
 LEAF_BYTES = 2 * 1514 + SEND_BYTES
 """Of a client's own queue at the server's links: room for all that the client can have under way,
 so that nothing is lost.  What waits there has passed the client's own link already."""
-
-
-Counters = dict[str, tuple[int, ...]]
-"""By end: bytes received and sent, packets received and sent, segments sent once more."""
 
 
 class NoQuotas(Refused):
@@ -160,34 +156,49 @@ class Namespaces:
         run("ip", "netns", "add", hub)
         run("ip", "-n", hub, "link", "add", "bridge", "type", "bridge")
         run("ip", "-n", hub, "link", "set", "bridge", "up")
-        for place, (end, (towards, away)) in enumerate(self._ends.items(), start=1):
-            name = PREFIX + end
-            run("ip", "netns", "add", name)
-            run("ip", "-n", hub, "link", "add", end, "type", "veth", "peer", "eth0", "netns", name)
-            for where, device in ((hub, end), (name, "eth0")):
-                # Packets as on a real wire: none that the counters or the limiters take for many.
-                run("ip", "-n", where, "link", "set", device, "gso_max_segs", "1")
-            port = self._delayed(hub, end) if end in self._latencies else end
-            run("ip", "-n", hub, "link", "set", port, "master", "bridge", "up")
-            run("ip", "-n", name, "address", "add", f"10.83.0.{place}/24", "dev", "eth0")
-            run("ip", "-n", name, "link", "set", "eth0", "up")
-            run("ip", "-n", name, "link", "set", "lo", "up")
-            # What a call that is called off has in the kernel already is sent all the same.
-            # Half of it the kernel needs itself, and answers come a way there and back later.
-            on_way_s = QUEUE_S + 2 * 4 * self._latencies.get(end, 0.0)
-            room = SEND_BYTES if away == float("inf") else max(SEND_BYTES, away * on_way_s / 8)
-            buffers = f"4096 {SEND_BYTES} {max(room, LARGE) if end == 's' else room:.0f}"
-            for key, value in {"congestion_control": "reno", "wmem": buffers}.items():
-                setting = f"net.ipv4.tcp_{key}={value}"
-                run("ip", "netns", "exec", name, "sysctl", "-qw", setting)
-            for where, device, bps, by in (hub, end, towards, "src"), (name, "eth0", away, "dst"):
-                to = Limit(bps, self._burst, self._under_way(end))
-                if end == "s" and self._queue == "fair":
-                    limit_fairly(where, device, to, len(self._ends) - 1, by)
-                else:
-                    limit(where, device, to)
+        for place, end in enumerate(self._ends, start=1):
+            run("ip", "netns", "add", PREFIX + end)
+            self._join(hub, end, f"10.83.0.{place}/24")
+            self._set_sockets(end)
+            self._limit(hub, end)
         if self._latencies:
             self._delay(hub)
+
+    def _join(self, hub: str, end: str, address: str) -> None:
+        """Lay the cable between an end and the bridge."""
+        name = PREFIX + end
+        run("ip", "-n", hub, "link", "add", end, "type", "veth", "peer", "eth0", "netns", name)
+        for where, device in ((hub, end), (name, "eth0")):
+            # Packets as on a real wire: none that the counters or the limiters take for many.
+            run("ip", "-n", where, "link", "set", device, "gso_max_segs", "1")
+        port = self._delayed(hub, end) if end in self._latencies else end
+        run("ip", "-n", hub, "link", "set", port, "master", "bridge", "up")
+        run("ip", "-n", name, "address", "add", address, "dev", "eth0")
+        run("ip", "-n", name, "link", "set", "eth0", "up")
+        run("ip", "-n", name, "link", "set", "lo", "up")
+
+    def _set_sockets(self, end: str) -> None:
+        """Give an end's sockets their congestion control, and buffers to send from."""
+        _, away = self._ends[end]
+        # What a call that is called off has in the kernel already is sent all the same.
+        # Half of it the kernel needs itself, and answers come a way there and back later.
+        on_way_s = QUEUE_S + 2 * 4 * self._latencies.get(end, 0.0)
+        room = SEND_BYTES if away == float("inf") else max(SEND_BYTES, away * on_way_s / 8)
+        buffers = f"4096 {SEND_BYTES} {max(room, LARGE) if end == 's' else room:.0f}"
+        for key, value in {"congestion_control": "reno", "wmem": buffers}.items():
+            setting = f"net.ipv4.tcp_{key}={value}"
+            run("ip", "netns", "exec", PREFIX + end, "sysctl", "-qw", setting)
+
+    def _limit(self, hub: str, end: str) -> None:
+        """Limit what leaves either end of a cable."""
+        towards, away = self._ends[end]
+        devices = ((hub, end, towards, "src"), (PREFIX + end, "eth0", away, "dst"))
+        for namespace, device, bps, by in devices:
+            to = Limit(bps, self._burst, self._under_way(end))
+            if end == "s" and self._queue == "fair":
+                limit_fairly(namespace, device, to, len(self._ends) - 1, by)
+            else:
+                limit(namespace, device, to)
 
     def _under_way(self, end: str) -> float:
         """Return the bytes that a queue at `end` has to have room for; 0: it may lose packets."""
@@ -239,37 +250,6 @@ class Namespaces:
         tcp = dict(zip(names, values, strict=True))
         ways = [link[way][what] for what in ("bytes", "packets") for way in ("rx", "tx")]
         return (*(int(count) for count in ways), int(tcp["RetransSegs"]))
-
-
-class Loopback:
-    """No namespaces and no limits: this machine's own loopback."""
-
-    limited = False
-
-    def __init__(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.address = f"127.0.0.1:{free.getsockname()[1]}"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def group(self, number: int) -> str:
-        """Return nothing: nobody is limited."""
-        return ""
-
-    def enter(self, end: str) -> None:
-        """Stay."""
-
-    def counters(self) -> Counters:
-        """Return nothing: the loopback carries everybody's bytes."""
-        return {}
-
-    def sent(self) -> int:
-        """Return nothing, likewise."""
-        return 0
 
 
 def _as_exit(number: int, _: object) -> None:

@@ -11,17 +11,19 @@ from multiprocessing.process import BaseProcess
 
 from typing_extensions import override
 
-from testbed.namespaces import Loopback, Namespaces
+from testbed.network import Network
 
 FORK = multiprocessing.get_context("fork")
+_DEATH_SIGNAL = 1
+"""Of Linux's `prctl`: PR_SET_PDEATHSIG."""
 
 
-def start(network: Namespaces | Loopback, end: str, work: Callable[[], None]) -> BaseProcess:
+def start(network: Network, end: str, work: Callable[[], None]) -> BaseProcess:
     """Start a process that does `work` at this end, and dies with this one."""
     parent = os.getpid()
 
     def main() -> None:
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: die with the parent
+        die_with_parent()
         if os.getppid() != parent:
             os._exit(1)
         network.enter(end)
@@ -30,6 +32,11 @@ def start(network: Namespaces | Loopback, end: str, work: Callable[[], None]) ->
     process = FORK.Process(target=main, daemon=True)
     process.start()
     return process
+
+
+def die_with_parent() -> None:
+    """Let this process be killed as soon as the one that made it ends."""
+    ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
 
 
 class _Punctual(selectors.SelectSelector):

@@ -4,10 +4,8 @@ What Flower does when is told by its own log, whose lines get an instant as they
 app's journal.  Telemetry and the search for newer versions are off.
 """
 
-import ctypes
 import json
 import os
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -23,8 +21,8 @@ from simfl.errors import InputError
 from simfl.scenario.distributions.base import Constant
 from testbed.journals import Run, accuracies, read
 from testbed.measure import compute_times, initial, traffic, training
-from testbed.namespaces import Counters, Loopback, Namespaces
-from testbed.processes import start
+from testbed.network import Counters, Network
+from testbed.processes import die_with_parent, start
 from testbed.rules import rules
 from testbed.wire import FLOWER
 
@@ -49,9 +47,7 @@ PHASES = {
 """What a SuperNode logs -> what it tells of."""
 
 
-def measure(
-    builder: Builder, network: Namespaces | Loopback, folder: Path, data_dir: Path | None
-) -> Run:
+def measure(builder: Builder, network: Network, folder: Path, data_dir: Path | None) -> Run:
     """Run the scenario of `builder` by Flower; arguments as of the other `measure`.
 
     Args:
@@ -70,17 +66,7 @@ def measure(
         raise InputError("Flower runs synchronous rounds of everybody, with no deadline")
     programs = environment(HERE.parents[1] / "build" / "flower", PACKAGES, ours=True)
     _prepare(builder, folder, told.rounds)
-    host = network.address.split(":")[0]
-    variables = {
-        **os.environ,
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(HERE.parents[1]),
-        "SIMFL_TESTBED": str(folder),
-        "FLWR_HOME": str(folder / "flwr"),
-        "FLWR_TELEMETRY_ENABLED": "0",
-        "FLWR_DISABLE_UPDATE_CHECK": "1",
-        "OMP_NUM_THREADS": "1",
-    }
+    host, variables = network.address.split(":")[0], _variables(programs, folder)
 
     def begin(end: str, name: str, *words: str) -> BaseProcess:
         def work() -> None:
@@ -164,14 +150,24 @@ def _prepare(builder: Builder, folder: Path, rounds: int) -> None:
     )
 
 
+def _variables(programs: Path, folder: Path) -> dict[str, str]:
+    """Return the environment of Flower's programs."""
+    return {
+        **os.environ,
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(HERE.parents[1]),
+        "SIMFL_TESTBED": str(folder),
+        "FLWR_HOME": str(folder / "flwr"),
+        "FLWR_TELEMETRY_ENABLED": "0",
+        "FLWR_DISABLE_UPDATE_CHECK": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
 def _watch(
     words: list[str], variables: dict[str, str], folder: Path, name: str, devices: int
 ) -> None:
     """Run a program of Flower's; keep its log, and write to the journal what it tells."""
-
-    def die_with_parent() -> None:
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
     program = subprocess.Popen(
         words, env=variables, cwd=folder, preexec_fn=die_with_parent, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",

@@ -17,7 +17,7 @@ import grpc
 from testbed.client import Client
 from testbed.journals import writer
 from testbed.messages import OPTIONS, SERVICE, Floats
-from testbed.namespaces import Loopback
+from testbed.network import Loopback
 from testbed.processes import to_the_end
 from testbed.rules import Rules
 from testbed.server import Server
