@@ -3,9 +3,7 @@
 import numpy as np
 
 from simfl.core.labels import label_counts, skew
-
-LABELS = np.array([0, 0, 1, 2, 1, 0])
-DEALT = [np.array([0, 2]), np.array([], dtype=np.int64), np.array([5, 1, 3])]
+from tests.dealt import DEALT, LABELS
 
 
 def test_label_counts():

@@ -5,7 +5,7 @@ import pytest
 
 from simfl.core.labels import label_counts
 from simfl.report.partition import picture, summary
-from tests.core.test_labels import DEALT, LABELS
+from tests.dealt import DEALT, LABELS
 
 
 def test_summary_tells_sizes_labels_and_skew():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from simfl.errors import ScenarioError
 from simfl.scenario import Document, Scenario, expand
-from tests.scenario.test_scenario import FULL, MINIMAL
+from tests.scenario.written import FULL, MINIMAL
 
 BASES = [MINIMAL, Document.parse(FULL).data]
 

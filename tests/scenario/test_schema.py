@@ -13,7 +13,7 @@ from simfl.scenario import Document, Scenario
 from simfl.scenario.parts.catalogue import catalogue
 from simfl.scenario.reference.kinds import KINDS, registry
 from simfl.scenario.reference.schema import scenario_schema
-from tests.scenario.test_scenario import FULL, MINIMAL
+from tests.scenario.written import FULL, MINIMAL
 
 SCHEMA = scenario_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

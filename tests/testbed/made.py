@@ -12,6 +12,10 @@ from testbed.errors import errors
 from testbed.journals import Run
 from testbed.wire import NOTHING
 
+FLOWER_SCENARIO = Path(__file__).parents[2] / "testbed" / "scenarios" / "flower.yaml"
+FLOWER_SIZE = 210_000
+"""Bytes of its model."""
+
 
 def made(
     last_s: float = 3.0,

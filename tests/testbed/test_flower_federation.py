@@ -12,10 +12,8 @@ from simfl import Options, Scenario, run
 from simfl.errors import InputError
 from testbed.flower import federation
 from testbed.wire import FLOWER
-
-SIZE = 210_000
-"""Bytes of the scenario's model."""
-SCENARIO = Path(__file__).parents[2] / "testbed" / "scenarios" / "flower.yaml"
+from tests.testbed.made import FLOWER_SCENARIO as SCENARIO
+from tests.testbed.made import FLOWER_SIZE as SIZE
 
 
 def test_polling_makes_the_rounds_of_a_slowest_device_longer_by_its_interval(

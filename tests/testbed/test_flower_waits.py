@@ -12,8 +12,9 @@ from testbed.flower.waits import given_waits, waits
 from testbed.journals import read
 from testbed.simulated import simulate
 from testbed.wire import FLOWER
+from tests.testbed.made import FLOWER_SCENARIO as SCENARIO
+from tests.testbed.made import FLOWER_SIZE as SIZE
 from tests.testbed.made import write_journals
-from tests.testbed.test_flower_federation import SCENARIO, SIZE
 
 
 def test_what_flower_waits_for_is_told_by_its_journals(tmp_path: Path) -> None:

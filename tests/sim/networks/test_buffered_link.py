@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl.sim.networks.buffered_link import BufferedLink, Flow
-from tests.sim.networks.test_fair_link import Start, ends_brute, fill
+from tests.sim.networks.flows import Start, ends_brute, fill
 
 
 def ends_of(capacity: float, buffer: float, starts: list[Start]) -> list[float]:

@@ -1,7 +1,7 @@
 """Cells on the timeline: shared by a group's devices, below the server's link or without one."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ from simfl import Options, Scenario, run
 from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
 from simfl.sim.jitter import Jitter, JitterGroup
-from simfl.sim.networks.base import Links, Transfer, networks
+from simfl.sim.networks.base import Links, networks
 from simfl.sim.timeline import Timeline
 from tests.counting import calls
+from tests.sim.networks.flows import fired
 
 HOME = {"home": {"downlink": "1 kB/s", "uplink": "500 B/s"}}
 SERVERS = [{}, {"server_uplink": "1 GB/s", "server_downlink": "1 GB/s"}]
@@ -41,19 +42,6 @@ def bind(
     )
 
 
-def ends(timeline: Timeline, transfers: list[Transfer]) -> list[float]:
-    """Return when each transfer fires, after letting the clock run dry."""
-    times = [math.inf] * len(transfers)
-
-    def note(i: int) -> Callable[[object], None]:
-        return lambda _: times.__setitem__(i, timeline.now)
-
-    for i, transfer in enumerate(transfers):
-        transfer.callbacks.append(note(i))
-    timeline.run()
-    return times
-
-
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("n", [1, 2, 30])
 def test_n_equal_transfers_in_a_cell_take_n_times_bytes_over_capacity(
@@ -64,7 +52,7 @@ def test_n_equal_transfers_in_a_cell_take_n_times_bytes_over_capacity(
     ways = [links.transfer(i, "down", 500) for i in range(n)]
     ways += [links.transfer(i, "up", 500) for i in range(n)]
     expected = [0.25 + n * 0.5] * n + [0.25 + n * 1.0] * n
-    assert ends(timeline, ways) == pytest.approx(expected, rel=1e-12)
+    assert fired(timeline, ways) == pytest.approx(expected, rel=1e-12)
 
 
 def test_who_is_in_no_cell_meets_nobody() -> None:
@@ -72,7 +60,7 @@ def test_who_is_in_no_cell_meets_nobody() -> None:
     links = bind(timeline, [0, 0, -1], latency=0.5, bps=8000.0)
     assert links.duration_s(0, "down", 1000) is None
     assert links.duration_s(2, "down", 1000) == links.expected_s(2, "down", 1000) == 1.5
-    assert ends(timeline, [links.transfer(i, "down", 1000) for i in range(3)]) == [2.5, 2.5, 1.5]
+    assert fired(timeline, [links.transfer(i, "down", 1000) for i in range(3)]) == [2.5, 2.5, 1.5]
 
 
 def test_what_is_expected_is_the_narrowest_link_on_the_way() -> None:
@@ -87,14 +75,14 @@ def test_the_server_is_the_bottleneck_by_hand() -> None:
     """900 B/s by three are 300 each, less than half of what the cell can carry."""
     timeline = Timeline()
     links = bind(timeline, [0, 0, -1], server_uplink="900 B/s")
-    assert ends(timeline, [links.transfer(i, "down", 300) for i in range(3)]) == [1.0] * 3
+    assert fired(timeline, [links.transfer(i, "down", 300) for i in range(3)]) == [1.0] * 3
 
 
 def test_a_cell_is_the_bottleneck_by_hand() -> None:
     """Each of two has half of the cell's 1 kB/s; the third takes all the server has left."""
     timeline = Timeline()
     links = bind(timeline, [0, 0, -1], server_uplink="3 kB/s")
-    assert ends(timeline, [links.transfer(i, "down", 1000) for i in range(3)]) == [2.0, 2.0, 0.5]
+    assert fired(timeline, [links.transfer(i, "down", 1000) for i in range(3)]) == [2.0, 2.0, 0.5]
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -104,7 +92,7 @@ def test_an_aborted_transfer_speeds_the_others_of_its_cell_up(server: dict[str, 
     leaving, staying = (links.transfer(i, "down", 1000) for i in (0, 1))
     moved: list[int] = []
     timeline.at(1.0).callbacks.append(lambda _: moved.append(leaving.abort()))
-    assert ends(timeline, [staying]) == [1.5]
+    assert fired(timeline, [staying]) == [1.5]
     assert moved == [500]
 
 
@@ -150,7 +138,7 @@ def calls_per_transfer(n: int) -> float:
     sizes = rng.integers(10**5, 10**6, n)
 
     def transfer_all() -> None:
-        times = ends(timeline, [links.transfer(i, "down", int(sizes[i])) for i in range(n)])
+        times = fired(timeline, [links.transfer(i, "down", int(sizes[i])) for i in range(n)])
         assert max(times) < math.inf
 
     return calls(transfer_all) / n

@@ -10,79 +10,23 @@ from hypothesis import strategies as st
 
 from simfl.sim.networks.fair_link import FairLink, Flow
 from tests.counting import bytes_kept, calls
-
-Start = tuple[float, float, float]
-"""When a flow starts, its bits, its limit."""
-
-
-def fill(capacity: float, limits: list[float]) -> list[float]:
-    """Water-filling, the obvious way: serve the most limited first."""
-    rates, left = [0.0] * len(limits), capacity
-    order = sorted(range(len(limits)), key=lambda i: limits[i])
-    for served, i in enumerate(order):
-        rates[i] = min(limits[i], left / (len(limits) - served))
-        left -= rates[i]
-    return rates
-
-
-def ends_brute(
-    capacity: float, starts: list[Start], aborts: dict[int, float]
-) -> tuple[list[float], dict[int, float]]:
-    """Return when each flow ends and the bits moved by aborted ones, updating all at each event."""
-    left = [bits for _, bits, _ in starts]
-    active: set[int] = set()
-    ends, moved, now = [math.inf] * len(starts), {}, 0.0
-    todo = sorted([(at, 1, i) for i, (at, _, _) in enumerate(starts)]
-                  + [(at, 0, i) for i, at in aborts.items()])  # fmt: skip
-    while todo or active:
-        ids = sorted(active)
-        rates = fill(capacity, [starts[i][2] for i in ids])
-        first = min((now + left[i] / r for i, r in zip(ids, rates, strict=True)), default=math.inf)
-        nxt = min(first, todo[0][0] if todo else math.inf)
-        for i, rate in zip(ids, rates, strict=True):
-            over = now + left[i] / rate <= nxt * (1 + 1e-13)
-            left[i] -= rate * (nxt - now)
-            if over:
-                ends[i] = nxt
-                active.remove(i)
-        now = nxt
-        while todo and todo[0][0] <= now:
-            _, joins, i = todo.pop(0)
-            if joins:
-                active.add(i)
-            elif i in active:
-                active.remove(i)
-                moved[i] = starts[i][1] - left[i]
-    return ends, moved
+from tests.sim.networks.flows import Start, ends_brute, played
 
 
 def ends_fair(
     capacity: float, starts: list[Start], aborts: dict[int, float]
 ) -> tuple[list[float], dict[int, float]]:
     """The same, by `FairLink`; the invariants are checked at every event."""
-    link, flows = FairLink(capacity), {}
-    ends, moved = [math.inf] * len(starts), {}
-    todo = sorted([(at, 1, i) for i, (at, _, _) in enumerate(starts)]
-                  + [(at, 0, i) for i, at in aborts.items()])  # fmt: skip
-    while todo or len(link):
-        end = link.next_end()
-        if todo and todo[0][0] < end:
-            now, joins, i = todo.pop(0)
-            if joins:
-                flows[i] = link.join(now, starts[i][1], starts[i][2], i)
-            elif i in flows and math.isinf(ends[i]):
-                moved[i] = link.leave(now, flows[i])
-        else:
-            done = link.finish(end)
-            assert done
-            for flow in done:
-                ends[flow.owner] = end
+    link = FairLink(capacity)
+
+    def check() -> None:
         rates = [(limit, rate) for limit, (n, rate) in link.rates().items() for _ in range(n)]
         total = sum(rate for _, rate in rates)
         assert total <= capacity * (1 + 1e-9)
         if total < capacity * (1 - 1e-9):  # work-conserving: only limits hold it back
             assert all(rate == limit for limit, rate in rates)
-    return ends, moved
+
+    return played(link, starts, aborts, check)
 
 
 @settings(deadline=None, max_examples=150)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from simfl.sim.networks.fair_link import Flow
 from simfl.sim.networks.fair_tree import FairTree
 from tests.counting import calls
+from tests.sim.networks.flows import played, slow_ends
 
 INF = math.inf
 
@@ -68,26 +69,8 @@ def play(
 
     At every event the rates must be max-min fair.
     """
-    tree, flows = FairTree(capacity, cells), {}
-    ends, moved = [INF] * len(starts), {}
-    todo = sorted([(each[0], 1, i) for i, each in enumerate(starts)]
-                  + [(at, 0, i) for i, at in (aborts or {}).items()])  # fmt: skip
-    while todo or len(tree):
-        end = tree.next_end()
-        if todo and todo[0][0] < end:
-            now, joins, i = todo.pop(0)
-            if joins:
-                _, bits, limit, cell = starts[i]
-                flows[i] = tree.join(now, bits, limit, i, cell)
-            elif i in flows and math.isinf(ends[i]):
-                moved[i] = tree.leave(now, flows[i])
-        else:
-            done = tree.finish(end)
-            assert done
-            for flow in done:
-                ends[flow.owner] = end
-        check_max_min(capacity, cells, tree.rates())
-    return ends, moved
+    tree = FairTree(capacity, cells)
+    return played(tree, starts, aborts or {}, lambda: check_max_min(capacity, cells, tree.rates()))
 
 
 def ends_brute(
@@ -97,31 +80,11 @@ def ends_brute(
     aborts: dict[int, float],
 ) -> tuple[list[float], dict[int, float]]:
     """The same by `fill`, updating everything at each event."""
-    left = [bits for _, bits, _, _ in starts]
-    active: set[int] = set()
-    ends, moved, now = [INF] * len(starts), {}, 0.0
-    todo = sorted([(each[0], 1, i) for i, each in enumerate(starts)]
-                  + [(at, 0, i) for i, at in aborts.items()])  # fmt: skip
-    while todo or active:
-        ids = sorted(active)
-        rates = fill(capacity, cells, [(starts[i][3], starts[i][2]) for i in ids])
-        first = min((now + left[i] / r for i, r in zip(ids, rates, strict=True)), default=INF)
-        nxt = min(first, todo[0][0] if todo else INF)
-        for i, rate in zip(ids, rates, strict=True):
-            over = now + left[i] / rate <= nxt * (1 + 1e-13)
-            left[i] -= rate * (nxt - now)
-            if over:
-                ends[i] = nxt
-                active.remove(i)
-        now = nxt
-        while todo and todo[0][0] <= now:
-            _, joins, i = todo.pop(0)
-            if joins:
-                active.add(i)
-            elif i in active:
-                active.remove(i)
-                moved[i] = starts[i][1] - left[i]
-    return ends, moved
+
+    def rates(ids: list[int]) -> list[float]:
+        return fill(capacity, cells, [(starts[i][3], starts[i][2]) for i in ids])
+
+    return slow_ends(starts, aborts, rates)
 
 
 @settings(deadline=None, max_examples=60)

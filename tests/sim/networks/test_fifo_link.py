@@ -8,11 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl.sim.networks.fifo_link import FifoLink
-from simfl.sim.networks.slow_start import PACKET
-from tests.sim.networks.test_fair_link import Start
-
-BITS = 8.0 * PACKET
-"""Of a packet."""
+from tests.sim.networks.flows import BITS, Start, ends_over, sizes, starting
 
 
 def ends_of(
@@ -28,33 +24,6 @@ def ends_of(
     return ends_over(FifoLink(capacity, window, buffer, own_first), starts, latency_s)
 
 
-def ends_over(
-    link: FifoLink, starts: list[Start], latency_s: float = 0.0, looks: list[float] | None = None
-) -> list[float]:
-    """Return when each flow over this link ends; `looks`: when else somebody asks which have."""
-    todo, ends = sorted((at, i) for i, (at, _, _) in enumerate(starts)), [math.inf] * len(starts)
-    todo = sorted([*todo, *((at, -1) for at in looks or [])])
-    while todo or len(link):
-        if todo and todo[0][0] <= link.next_end():
-            now, i = todo.pop(0)
-            if i >= 0:
-                link.join(now, starts[i][1], starts[i][2], i, latency_s)
-            else:
-                for flow in link.finish(now):
-                    ends[flow.owner] = now
-        else:
-            end = link.next_end()
-            for flow in link.finish(end):
-                ends[flow.owner] = end
-    return ends
-
-
-sizes = st.floats(1, 40 * BITS)
-starting = st.lists(
-    st.tuples(st.floats(0, 10), sizes, st.floats(0.2, 5).map(lambda x: x * BITS)),
-    min_size=1,
-    max_size=6,
-)
 anyhow = st.fixed_dictionaries(
     {
         "window": st.sampled_from([0.0, 0.5 * BITS, 2 * BITS, 2.7 * BITS, 10 * BITS]),

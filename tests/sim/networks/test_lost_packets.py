@@ -15,8 +15,8 @@ from simfl.sim.networks.lost_packets import Delay, delay
 from simfl.sim.networks.slow_start import PACKET
 from simfl.sim.timeline import Timeline
 from simfl.testing.circumstances import circumstances
+from tests.sim.networks.flows import bind, fired
 from tests.sim.networks.reno import Reno
-from tests.sim.networks.test_shared import bind, ends
 
 # A way there and back of 1 s, in which the link moves 100 packets, and a queue for 23 more.
 BPS, LATENCY_S, WINDOW, QUEUE = 8 * 100 * PACKET, 0.5, 10 * PACKET, 23 * PACKET
@@ -178,7 +178,7 @@ def test_downloads_wait_for_it_and_uploads_do_not() -> None:
     again_s = 30 + delay(1e6, 8000, 30.0, 10_000, 10_000, threshold).waits_s + 1000
     assert links.expected_s(0, "down", 10**6) == pytest.approx(again_s) != lasts_s
     assert links.expected_s(1, "down", 10**6) == pytest.approx(lasts_s)
-    assert ends(timeline, transfers) == pytest.approx([lasts_s, upload_s])
+    assert fired(timeline, transfers) == pytest.approx([lasts_s, upload_s])
 
 
 @pytest.mark.parametrize(

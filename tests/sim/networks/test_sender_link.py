@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from simfl.sim.networks.fifo_link import FifoLink
 from simfl.sim.networks.sender_link import SenderLink
-from tests.sim.networks.test_fair_link import Start
-from tests.sim.networks.test_fifo_link import BITS, ends_over, sizes, starting
+from tests.sim.networks.flows import BITS, Start, ends_over, sizes, starting
 
 WINDOW = 10 * BITS
 

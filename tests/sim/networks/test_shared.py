@@ -1,7 +1,6 @@
 """The shared network on the timeline: closed forms, ties, aborts, conservation of bytes."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,29 +12,10 @@ from simfl.sim.networks.base import Direction, Links, Network, Transfer, network
 from simfl.sim.networks.slow_start import PACKET
 from simfl.sim.timeline import Timeline
 from simfl.testing.circumstances import circumstances
+from tests.sim.networks.flows import bind, fired
 from tests.sim.sim_world import make, make_fleet
 
 WAYS: tuple[Direction, Direction] = ("down", "up")
-
-
-def bind(
-    timeline: Timeline, n: int = 3, latency: float = 0.0, bps: float = 8000.0, **options: Any
-) -> Links:
-    network = networks.parse({"name": "shared", **options})
-    return network.bind(timeline, np.full(n, bps), np.full(n, bps / 2), np.full(n, latency))
-
-
-def ends(timeline: Timeline, transfers: list[Transfer]) -> list[float]:
-    """Return when each transfer fires, after letting the clock run dry."""
-    times = [math.inf] * len(transfers)
-
-    def note(i: int) -> Callable[[object], None]:
-        return lambda _: times.__setitem__(i, timeline.now)
-
-    for i, transfer in enumerate(transfers):
-        transfer.callbacks.append(note(i))
-    timeline.run()
-    return times
 
 
 def test_it_is_the_default() -> None:
@@ -50,7 +30,7 @@ def test_without_a_shared_link_time_is_latency_plus_bytes_over_rate(size: int) -
     assert links.duration_s(1, "down", size) == links.expected_s(1, "down", size) == down
     assert links.duration_s(1, "up", size) == up
     transfers = [links.transfer(0, "down", size), links.transfer(0, "up", size)]
-    assert ends(timeline, transfers) == [down, up]
+    assert fired(timeline, transfers) == [down, up]
 
 
 def test_unlimited_links_cost_latency_only() -> None:
@@ -77,7 +57,7 @@ def test_only_the_limited_direction_is_shared() -> None:
 def test_n_equal_downloads_take_n_times_bytes_over_capacity(n: int) -> None:
     timeline = Timeline()
     links = bind(timeline, n, latency=0.25, server_uplink="1 kB/s")
-    times = ends(timeline, [links.transfer(i, "down", 500) for i in range(n)])
+    times = fired(timeline, [links.transfer(i, "down", 500) for i in range(n)])
     assert times == pytest.approx([0.25 + n * 0.5] * n, rel=1e-12)
 
 
@@ -88,14 +68,14 @@ def test_latency_uses_no_bandwidth() -> None:
     network = networks.parse({"name": "shared", "server_uplink": "1 kB/s"})
     links = network.bind(timeline, np.full(2, math.inf), np.ones(2), np.array([0.0, 2.0]))
     transfers = [links.transfer(0, "down", 3000), links.transfer(1, "down", 2000)]
-    assert ends(timeline, transfers) == [4.0, 5.0]
+    assert fired(timeline, transfers) == [4.0, 5.0]
 
 
 def test_downloads_and_uploads_do_not_compete() -> None:
     timeline = Timeline()
     links = bind(timeline, server_uplink="1 kB/s", server_downlink="1 kB/s", bps=math.inf)
     transfers = [links.transfer(0, "down", 1000), links.transfer(0, "up", 1000)]
-    assert ends(timeline, transfers) == [1.0, 1.0]
+    assert fired(timeline, transfers) == [1.0, 1.0]
 
 
 def test_an_upload_that_lands_on_the_deadline_wins_the_tie() -> None:
@@ -139,7 +119,7 @@ def test_an_aborted_transfer_speeds_the_others_up() -> None:
     leaving, staying = (links.transfer(i, "down", 1000) for i in (0, 1))
     timeline.at(1.0).callbacks.append(lambda _: moved.append(leaving.abort()))
     moved: list[int] = []
-    assert ends(timeline, [staying]) == [1.5]
+    assert fired(timeline, [staying]) == [1.5]
     assert moved == [500]
 
 
@@ -194,7 +174,7 @@ def test_overhead_takes_time_on_every_link_and_is_not_booked() -> None:
     assert links.duration_s(0, "down", 1000) == links.expected_s(0, "down", 1000) == 0.5 + 1.25
     assert links.expected_s(0, "up", 1000) == 0.5 + 2.5
     shared = [links.transfer(device, "up", 1000) for device in range(2)]
-    assert ends(timeline, shared) == [0.5 + 2 * 8 * 1000 * 1.25 / 6000] * 2
+    assert fired(timeline, shared) == [0.5 + 2 * 8 * 1000 * 1.25 / 6000] * 2
     cut = links.transfer(2, "up", 1000)
     timeline.run(until=timeline.now + 0.5 + 1.25)
     assert cut.abort() == 500
@@ -208,7 +188,7 @@ def test_overhead_of_messages_takes_time_on_every_link_and_is_not_booked() -> No
     assert links.duration_s(0, "down", 0) == 0.5 + 0.25
     assert links.expected_s(0, "up", 1000) == 0.5 + 3.0
     shared = [links.transfer(device, "up", 1000) for device in range(2)]
-    assert ends(timeline, shared) == [0.5 + 2 * 8 * 1500 / 6000] * 2
+    assert fired(timeline, shared) == [0.5 + 2 * 8 * 1500 / 6000] * 2
     for way, half_s in zip(WAYS, (0.75, 1.5), strict=True):
         cut = links.transfer(2, way, 1000)
         timeline.run(until=timeline.now + 0.5 + half_s)
@@ -237,7 +217,7 @@ def test_it_takes_as_long_as_more_bytes_would(options: dict[str, Any], sizes: li
             for number, size in enumerate(sizes)
         ]
         expected = [links.expected_s(0, "up", size + added) for size in sizes]
-        times.append([*expected, *ends(timeline, under_way)])
+        times.append([*expected, *fired(timeline, under_way)])
     assert times[0] == pytest.approx(times[1], rel=1e-12)
 
 
@@ -247,7 +227,7 @@ def test_what_waits_before_the_servers_link_goes_on_at_its_rate_by_hand() -> Non
     network = networks.parse({"server_downlink": "3 bit/s", "buffer": "1 B"})
     links = network.bind(timeline, np.full(2, math.inf), np.array([5.0, 2.0]), np.zeros(2))
     transfers = [links.transfer(0, "up", 6), links.transfer(1, "up", 12)]
-    assert ends(timeline, transfers) == pytest.approx([32.0, 52.0])
+    assert fired(timeline, transfers) == pytest.approx([32.0, 52.0])
 
 
 def test_one_queue_serves_downloads_one_after_the_other() -> None:
@@ -256,7 +236,7 @@ def test_one_queue_serves_downloads_one_after_the_other() -> None:
     network = networks.parse({"server_uplink": "8 kbit/s", "queue": "fifo"})
     links = network.bind(timeline, np.full(3, math.inf), np.full(3, 1e6), np.array([5.0, 0, 0]))
     transfers = [links.transfer(device, "down", 1000) for device in range(3)]
-    assert ends(timeline, transfers) == pytest.approx([6.0, 2.0, 3.0])
+    assert fired(timeline, transfers) == pytest.approx([6.0, 2.0, 3.0])
 
 
 @pytest.mark.parametrize(
@@ -275,7 +255,7 @@ def test_only_the_servers_own_link_is_its_kernels_by_hand(
     free = np.full(4, math.inf)
     links = network.bind(timeline, free, free, np.zeros(4), cells=np.zeros(4, dtype=np.int64))
     transfers = [links.transfer(i, "down", n * PACKET) for i, n in enumerate((10, 20, 20, 20))]
-    assert ends(timeline, transfers) == pytest.approx(expected)
+    assert fired(timeline, transfers) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

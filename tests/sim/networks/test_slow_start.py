@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simfl.sim.networks.base import networks
 from simfl.sim.networks.slow_start import PACKET, waits_s
 from simfl.sim.timeline import Timeline
-from tests.sim.networks.test_shared import bind, ends
+from tests.sim.networks.flows import bind, fired
 
 
 def test_by_hand_on_a_link_that_is_never_the_limit() -> None:
@@ -67,7 +67,7 @@ def test_a_transfer_waits_before_it_moves_bytes(server_uplink: str) -> None:
     assert wait_s == pytest.approx(2 - (2000 - PACKET) / 1000)
     assert links.expected_s(0, "down", 10_000) == pytest.approx(11 + wait_s)
     assert links.duration_s(0, "down", 10_000) is None
-    [end_s] = ends(timeline, [links.transfer(0, "down", 10_000)])
+    [end_s] = fired(timeline, [links.transfer(0, "down", 10_000)])
     assert end_s == pytest.approx(11 + wait_s)
 
 
