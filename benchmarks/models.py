@@ -24,7 +24,12 @@ class Mlp(Model):
 
 
 class Cnn(Model):
-    """Two 3x3 convolutions of 32 and 64 channels, each pooled, then 128 units."""
+    """Two 3x3 convolutions of 32 and 64 channels, each pooled, then so many units.
+
+    With 3,100 units it has ten million parameters.
+    """
+
+    units: int = 128
 
     def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
         """See `Model.build`."""
@@ -36,9 +41,9 @@ class Cnn(Model):
             nn.ReLU(),
             nn.MaxPool2d(2),
             nn.Flatten(),
-            nn.Linear(64 * 7 * 7, 128),
+            nn.Linear(64 * 7 * 7, self.units),
             nn.ReLU(),
-            nn.Linear(128, classes),
+            nn.Linear(self.units, classes),
         )
 
 
@@ -48,25 +53,6 @@ class Logistic(Model):
     def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
         """See `Model.build`."""
         return nn.Sequential(nn.Linear(60, classes), nn.Sigmoid())
-
-
-class WideCnn(Model):
-    """Two 3x3 convolutions and 3,100 units: ten million parameters."""
-
-    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        """See `Model.build`."""
-        return nn.Sequential(
-            nn.Conv2d(1, 32, 3, padding=1),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Conv2d(32, 64, 3, padding=1),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Flatten(),
-            nn.Linear(64 * 7 * 7, 3100),
-            nn.ReLU(),
-            nn.Linear(3100, classes),
-        )
 
 
 class _Block(nn.Module):

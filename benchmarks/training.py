@@ -20,8 +20,9 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.loops import dataloader_round, loop_evaluation, tensor_round
-from benchmarks.models import Cnn, Logistic, Mlp, ResNet18, Transformer, WideCnn
+from benchmarks.models import Cnn, Logistic, Mlp, ResNet18, Transformer
 from benchmarks.report import Row, known, leave
+from benchmarks.workloads import power_law
 from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
 from simfl.components.models.fedacs_cnn import FedacsCnn
@@ -60,15 +61,6 @@ class Workload:
     tokens: bool = False
 
 
-def power_law() -> list[int]:
-    """Return 1,000 sizes with mean 69 and maximum 1,000."""
-    sizes = np.random.default_rng(0).pareto(1.2, 1000) * 15 + 10
-    sizes = np.minimum(sizes, 1000)
-    sizes = np.maximum(sizes * 69 / sizes.mean(), 5).clip(max=1000)
-    sizes[np.argmax(sizes)] = 1000
-    return [int(size) for size in sizes]
-
-
 WORKLOADS = {
     "W1": Workload(Mlp(), (1, 28, 28), [600] * 100, 10, 64, 2, 0.01, 3.2),
     "W2": Workload(Cnn(), (1, 28, 28), [500] * 100, 10, 50, 2, 0.01, 2.8),
@@ -77,7 +69,7 @@ WORKLOADS = {
     "W5": Workload(ResNet18(), (3, 32, 32), [50] * 20, 2, 25, 1, 0.01, 1.0, 100),
     "W6": Workload(FedcoreLstm(), (80,), [50] * 20, 4, 10, 1, 0.01, 1.0, 200, 90, True),
     "W7": Workload(Transformer(), (32,), [100] * 20, 10, 20, 1, 0.01, 1.0, 1000, 90, True),
-    "W8": Workload(WideCnn(), (1, 28, 28), [20] * 100, 20, 20, 1, 0.01, 1.0, 100),
+    "W8": Workload(Cnn(units=3100), (1, 28, 28), [20] * 100, 20, 20, 1, 0.01, 1.0, 100),
 }
 USUAL = ("W1", "W2", "W3", "W4")
 

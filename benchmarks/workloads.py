@@ -19,10 +19,11 @@ TESTED = 10_000
 
 @dataclass(frozen=True)
 class Reference:
-    """One reference workload, in numbers."""
+    """One reference workload, in numbers; `samples` are of each client (None: by a power law)."""
 
     shape: tuple[int, ...]
     clients: int
+    samples: int | None
     per_round: int
     batch: int
     epochs: int
@@ -31,16 +32,14 @@ class Reference:
 
     def sizes(self) -> list[int]:
         """Return the samples of each client."""
-        if self.clients == 1000:
-            return power_law()
-        return [{"mlp": 600}.get(self.model["name"], 500)] * self.clients
+        return power_law() if self.samples is None else [self.samples] * self.clients
 
 
 REFERENCES = {
-    "W1": Reference((1, 28, 28), 100, 10, 64, 2, 0.01, {"name": "mlp", "hidden": [64, 30]}),
-    "W2": Reference((1, 28, 28), 100, 10, 50, 2, 0.01, {"name": "cnn"}),
-    "W3": Reference((60,), 1000, 100, 8, 10, 0.01, {"name": "logistic_regression"}),
-    "W4": Reference((3, 32, 32), 20, 10, 50, 1, 0.01, {"name": "fedacs_cnn"}),
+    "W1": Reference((1, 28, 28), 100, 600, 10, 64, 2, 0.01, {"name": "mlp", "hidden": [64, 30]}),
+    "W2": Reference((1, 28, 28), 100, 500, 10, 50, 2, 0.01, {"name": "cnn"}),
+    "W3": Reference((60,), 1000, None, 100, 8, 10, 0.01, {"name": "logistic_regression"}),
+    "W4": Reference((3, 32, 32), 20, 500, 10, 50, 1, 0.01, {"name": "fedacs_cnn"}),
 }
 
 
