@@ -74,7 +74,7 @@ class RoundRow:
     idle_energy_j: float = 0.0
     """`power.idle` of all other devices that are online by their availability, and whose battery is
     not empty, from the end of the round before to the end of this one.  These are counted at up to
-    16 instants spread evenly over that time (where there are batteries: at its two ends, and change
+    16 instants spread evenly over that time (batteries are looked at at its two ends, and change
     evenly in between); of groups above 1000 devices a sample is counted.  What a device idles while
     it takes part is in `energy_j`, never in both."""
     in_flight_bytes: int = 0

@@ -61,13 +61,6 @@ class DeviceGroup:
         online[online] = self.batteries.able(devices[online], now_s)
         return online
 
-    def idling(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
-        """Return `(m,)` whether each of `devices` would draw `power.idle` if it did nothing."""
-        online = self.schedule.online(devices, now_s)
-        if self.batteries is None:
-            return online
-        return online & (self.batteries.level_j(devices, now_s) > 0)
-
     def some(self, most: int) -> Ids:
         """Return at most `most` of its devices (indices in the group), spread without a pattern."""
         return _spread(self.count, most)

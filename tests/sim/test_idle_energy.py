@@ -1,6 +1,7 @@
 """`power.idle`: of those who take part and wait, and of everybody else."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from simfl import Options, Scenario, run
 from simfl.components.selectors.base import Probe
 from simfl.core.seeds import Seeds
+from simfl.sim.battery import Batteries
 from simfl.sim.fleet import Power
 from simfl.sim.server.settings import Stop
 from tests.sim.sim_world import ALWAYS, INF, FakeCoordinator, make, make_fleet
@@ -105,13 +107,15 @@ def test_who_is_there_at_neither_or_at_both_ends_of_a_round(session, online_s):
     assert world.rounds[0].idle_energy_j == 0.5 * online_s
 
 
+@pytest.mark.parametrize("battery", [None, {"capacity": "1 kWh", "charge": "10 W"}])
 def test_rounds_that_begin_and_end_when_somebody_is_there_do_not_make_more_of_them(
-    tmp_path: Path,
+    battery: dict[str, str] | None, tmp_path: Path
 ) -> None:
     """A fleet that is down half of the time, and rounds wait until it is up."""
     availability = {"name": "outages", "between": "1 h", "lasting": "1 h"}
     power = {"idle": "1 W"}
     fleet = {"count": 40, "compute": "10 samples/s", "power": power, "availability": availability}
+    fleet |= {"battery": battery} if battery else {}
     beat = {"policy": {"name": "semi_synchronous", "period": "10 min"}, "stop": {"time": "10 d"}}
     scenario = Scenario.from_dict({**TINY, "fleet": fleet, "rounds": {"clients": 1, **beat}})
     schedule = scenario.fleet[0].availability.schedule(
@@ -160,6 +164,22 @@ def test_who_leaves_before_the_server_looks_for_its_update_idles_only_while_it_i
     assert [row.energy_j for row in world.clients] == [0.5 * (13 - 12)]
     idle_j = sum(row.idle_energy_j for row in world.rounds) + tail_j
     assert idle_j == pytest.approx(0.5 * (end_s - 15), abs=0.5 * 20 / 16)  # a look each 1/16
+
+
+def test_batteries_that_run_empty_do_so_evenly_while_nobody_looks():
+    """Two of 16 J; both sit by for 40 s and draw 0.5 W each until they are empty, at 32 s.
+
+    The second is away for a quarter of the time: of looks at 1.25, 3.75 ... s, those of 10 to 20 s.
+    """
+    sessions = [ALWAYS, ALWAYS, [(0.0, 10.0), (20.0, INF)]]
+    fleet = make_fleet(3, [0.25, 1, 1], sessions=sessions, power=IDLE)
+    batteries = Batteries(np.array([1000.0, 16.0, 16.0]), np.ones(3), 0.0, 0.0, 0.5, None)
+    group = replace(fleet.groups[0], batteries=batteries)
+    world = make(replace(fleet, groups=[group]), clients=1, min_clients=1)
+    assert world.rounds[0].end_s == 40.0
+    charged = [1 - (1.25 + 2.5 * look) / 40 for look in range(16)]
+    there = [share for look, share in enumerate(charged) if not 4 <= look < 8]
+    assert world.rounds[0].idle_energy_j == pytest.approx(0.5 * 2.5 * sum(charged + there))
 
 
 def test_large_groups_are_looked_at_by_sample():

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from simfl.core.types import Floats, Ids
 from simfl.sim.errand import Errand
 from simfl.sim.fleet import DeviceGroup
 
@@ -21,7 +22,7 @@ class OnlineEnergy:
 
     Who comes and goes is known of all times, so looks are spread evenly over a stretch of time,
     wherever its ends are: rounds begin and end when somebody is there.  Batteries are known of the
-    present only, and what a group with batteries draws changes evenly from one end to the other.
+    present only: which of them are not empty changes evenly from one end to the other.
 
     Args:
         group: the devices.
@@ -30,7 +31,9 @@ class OnlineEnergy:
     def __init__(self, group: DeviceGroup) -> None:
         self._group = group
         self._devices = group.some(_WATCHED)
-        self._last_w = self._watts(0.0, [])
+        # Of each device whether its battery was not empty when it was last looked at.
+        self._charged = np.ones(0 if group.batteries is None else group.count, dtype=np.bool_)
+        self._charge(self._devices, 0.0)
 
     def joules(self, since_s: float, now_s: float, at_work: Iterable[Errand]) -> float:
         """Return what they draw between two instants.
@@ -41,33 +44,39 @@ class OnlineEnergy:
             at_work: who has taken part all the time or is through with it; who is away and whose
                 work is paused counts as online.
         """
-        first = self._group.first
+        group = self._group
         paused = [
             errand
             for errand in at_work
-            if self._group.on_offline != "abort" and 0 <= errand.device - first < self._group.count
+            if group.on_offline != "abort" and 0 <= errand.device - group.first < group.count
         ]
-        if self._group.batteries is None:
-            middles = _middles(since_s, now_s)
-            mean_w = sum(self._watts(middle_s, paused) for middle_s in middles) / len(middles)
-        else:
-            before_w, self._last_w = self._last_w, self._watts(now_s, paused)
-            mean_w = (before_w + self._last_w) / 2
-        return mean_w * (now_s - since_s)
+        working: Ids = np.array([errand.device - group.first for errand in paused], dtype=np.int64)
+        before, after = self._charge(np.append(self._devices, working), now_s)
+        middles = _middles(since_s, now_s)
+        watts = []
+        for middle_s in middles:
+            charged = before + (after - before) * ((middle_s - since_s) / (now_s - since_s))
+            others, own = np.split(charged, [len(self._devices)])
+            online = group.schedule.online(self._devices, middle_s)
+            devices = group.count * float(others[online].sum() / len(online))
+            busy = [errand.started_s <= middle_s < _over_s(errand) for errand in paused]
+            if any(busy):
+                there = own[busy] * group.schedule.online(working[busy], middle_s)
+                devices += len(there) - float(there.sum())
+            watts.append(group.power.idle * devices)
+        return sum(watts) / len(middles) * (now_s - since_s)
 
-    def _watts(self, at_s: float, paused: Iterable[Errand]) -> float:
-        """Return what they draw at an instant."""
-        group = self._group
-        online = group.idling(self._devices, at_s)
-        devices = group.count * (np.count_nonzero(online) / len(online))
-        working = [
-            errand.device - group.first
-            for errand in paused
-            if errand.started_s <= at_s < _over_s(errand)
-        ]
-        if working:
-            devices += np.count_nonzero(~group.idling(np.array(working), at_s))
-        return group.power.idle * float(devices)
+    def _charge(self, devices: Ids, now_s: float) -> tuple[Floats, Floats]:
+        """Return `(m,)` whose batteries were not empty when last looked at, and whose are not now.
+
+        1: it is not, or there is none; 0: it is.
+        """
+        if self._group.batteries is None:
+            full = np.ones(len(devices))
+            return full, full
+        before = self._charged[devices].astype(np.float64)
+        self._charged[devices] = self._group.batteries.level_j(devices, now_s) > 0
+        return before, self._charged[devices].astype(np.float64)
 
 
 def _over_s(errand: Errand) -> float:
