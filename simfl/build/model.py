@@ -36,6 +36,7 @@ class ModelFacts:
         profile: width of FC-1 (0: it has none).
         takes_tokens: whether its inputs are whole numbers.
         compiled: whether a CPU trains it by the compiled kernel.
+        stacked: whether PyTorch, where it has to, trains it for many clients at once.
         batch_norm: whether its outputs for a row depend on the rows beside it.
     """
 
@@ -47,6 +48,7 @@ class ModelFacts:
     profile: int
     takes_tokens: bool
     compiled: bool
+    stacked: bool
     batch_norm: bool = False
 
 
@@ -120,6 +122,7 @@ def _model_facts(scenario: Scenario) -> ModelFacts:
     from simfl.training.flops import forward_flops, training_flops
     from simfl.training.kernels.compiled import knows
     from simfl.training.kernels.network import network_of
+    from simfl.training.kernels.stages import stages_of
     from simfl.training.linear_calls import profile_width
     from simfl.training.program import is_convex
 
@@ -135,6 +138,7 @@ def _model_facts(scenario: Scenario) -> ModelFacts:
         profile=profile_width(module, example_input(module, shape)),
         takes_tokens=takes_tokens(module, shape),
         compiled=network_of(module, shape) is not None and knows(scenario.training.local()),
+        stacked=stages_of(module, shape) is not None,
         batch_norm=has_batch_norm(module),
     )
 

@@ -130,7 +130,7 @@ class FlowerBuilder(Builder):
         """Bytes are those of Flower's parameters, which are 4 each to the clock."""
         sizes = [-(-array.nbytes // 4) for array in self._flowers.arrays]
         flops = self._flower.flops_per_sample
-        return ModelFacts(sum(sizes), tuple(sizes), flops, 1 / 3, False, 0, False, False)
+        return ModelFacts(sum(sizes), tuple(sizes), flops, 1 / 3, False, 0, False, False, False)
 
     @cached_property
     def _flowers(self) -> FlowerCoordinator:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from simfl import Options, Scenario, run
+from simfl.components.optimizers.sgd import Sgd
 from simfl.core.processes import portable
 from simfl.errors import ComponentError, InputError, NameNotFound, RunError, ScenarioError
 from simfl.runs.estimate import estimate
@@ -292,6 +293,24 @@ def test_what_the_compiled_kernel_trains_is_estimated_by_its_rates() -> None:
     fast = estimate(scenario({}, **two, **{"training.proximal": 0.1}))
     slow = estimate(scenario({}, **two, **{"training.loss": "binary_cross_entropy"}))
     assert slow.host_s > 2 * fast.host_s
+
+
+class OwnSgd(Sgd):
+    """The compiled kernel does not know it."""
+
+
+def test_what_pytorch_trains_one_client_after_the_other_is_worth_a_second_process() -> None:
+    """As modules of a user's own are: a sweep of minutes was told as seconds, and not split."""
+    of_a_step = {}
+    for name in ("mlp", "cnn"):
+        changes = {"model": name, "training.optimizer.name": "tests.runs.test_many:OwnSgd"}
+        large, small = (
+            estimate(scenario({}, **changes, **{"training.batch_size": size}))
+            for size in (30, 1)  # samples of a client; as much arithmetic in more steps
+        )
+        steps = 4 * 4 * 2 * (30 - 1)
+        of_a_step[name] = (small.host_s - large.host_s) / steps
+    assert of_a_step["mlp"] < 1e-4 < of_a_step["cnn"] < 1e-3
 
 
 @pytest.mark.parametrize("time_only", [True, False])
