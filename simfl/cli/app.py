@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from simfl.core.arguments import commanded
 from simfl.errors import InputError
 
 app = typer.Typer(
@@ -73,7 +74,8 @@ def invoke(words: Sequence[str]) -> int:
             named = option or (after if before.startswith("-") else "an argument")
             raise InputError(f"{named} is empty; is a variable of the shell not set?")
     try:
-        code = _command().main(args=list(words), prog_name="simfl", standalone_mode=False)
+        with commanded():
+            code = _command().main(args=list(words), prog_name="simfl", standalone_mode=False)
     except SystemExit:
         if type(sys.stdout).__name__ != "PacifyFlushWrapper":
             raise

@@ -1,8 +1,32 @@
-"""What is given from Python, where it is not what was meant."""
+"""What is given from Python, where it is not what was meant; and what that is called there."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from simfl.errors import InputError
+
+_commanded: ContextVar[bool] = ContextVar("commanded", default=False)
+
+
+@contextmanager
+def commanded() -> Iterator[None]:
+    """Call arguments by the names of a command's options while the body runs."""
+    token = _commanded.set(True)
+    try:
+        yield
+    finally:
+        _commanded.reset(token)
+
+
+def called(option: str, argument: str) -> str:
+    """Return what messages call something that a user gave, or could give.
+
+    Args:
+        option: what it is on the command line, such as ``--overwrite``.
+        argument: what it is from Python, such as ``overwrite=True``.
+    """
+    return option if _commanded.get() else argument
 
 
 def require_several(name: str, values: object, such_as: str) -> None:

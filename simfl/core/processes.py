@@ -19,6 +19,7 @@ from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from types import ModuleType
 
+from simfl.core.arguments import called
 from simfl.core.blas import limited_threads
 from simfl.errors import RunError, SimflError
 
@@ -66,8 +67,9 @@ def started(
     except (OSError, EOFError) as error:
         why = getattr(error, "strerror", None) or "the process that starts them is gone"
         raise RunError(
-            f"can't start a worker process: {why}; give fewer --workers (or --jobs), or raise the "
-            "limit (ulimit -n for files, ulimit -u for processes)"
+            f"can't start a worker process: {why}; give fewer "
+            f"{called('--workers (or --jobs)', 'workers (or jobs)')}, or raise the limit "
+            "(ulimit -n for files, ulimit -u for processes)"
         ) from error
     return near, process
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from simfl.core.arguments import called
 from simfl.core.types import Floats
 from simfl.errors import InputError, nearest
 from simfl.report import formats
@@ -108,10 +109,11 @@ def plot(
             room for it.
     """
     if not set(log) <= {"x", "y"}:
-        raise InputError(f"--log: expected x, y or xy, got {log!r}")
+        raise InputError(f"{_called('log')}: expected x, y or xy, got {log!r}")
     for name, size in (("width", width_mm), ("height", height_mm)):
         if size is not None and not SMALLEST <= size <= LARGEST:
-            raise InputError(f"--{name}: expected {SMALLEST} to {LARGEST} mm, got {size:g} mm")
+            side = called(f"--{name}", f"{name}_mm")
+            raise InputError(f"{side}: expected {SMALLEST} to {LARGEST} mm, got {size:g} mm")
     for run in results:
         run.read()
     across, up = _measures(results, x, y)
@@ -123,7 +125,7 @@ def plot(
     if up is LOSS and len(losses) > 1:
         raise InputError(
             f"the runs have different losses ({formats.listed(losses)}), and one axis: "
-            "name fewer run folders, or another --y"
+            f"{called('name fewer run folders', 'draw fewer runs')}, or another {_called('y')}"
         )
     height = SHAPE * width_mm if height_mm is None else height_mm
     with _style(style):
@@ -140,7 +142,7 @@ def plot(
             sides = " by ".join(f"{side / MM:.0f}" for side in figure.get_size_inches())
             raise InputError(
                 f"a picture of {sides} mm has no room for its axes, with what is written around "
-                "them; give more --width or --height"
+                f"them; give more {called('--width or --height', 'width_mm or height_mm')}"
             )
         return figure
 
@@ -155,9 +157,13 @@ def _measures(results: Sequence[RunResult], x: str, y: str | None) -> tuple[Meas
     return _known("x", x, XS), _known("y", y, {**YS, **own})
 
 
+def _called(argument: str) -> str:
+    return called(f"--{argument}", argument)
+
+
 def _known(what: str, name: str, choices: Mapping[str, Any]) -> Any:
     if name not in choices:
-        raise InputError(f"--{what}: unknown {name!r}{nearest(name, choices)}")
+        raise InputError(f"{_called(what)}: unknown {name!r}{nearest(name, choices)}")
     return choices[name]
 
 
@@ -176,7 +182,9 @@ def _style(name: str) -> Iterator[None]:
     from matplotlib import style
 
     if name not in STYLES and name not in style.available:
-        raise InputError(f"--style: unknown {name!r}{nearest(name, [*STYLES, *style.available])}")
+        raise InputError(
+            f"{_called('style')}: unknown {name!r}{nearest(name, [*STYLES, *style.available])}"
+        )
     with mpl.rc_context(rc=_ALL), style.context(STYLES.get(name, name)):  # type: ignore[arg-type]
         yield
 
@@ -235,7 +243,9 @@ def _frame(
     steps = max(3, round(width_mm / (2.1 * mpl.rcParams["font.size"])))
     for name, measure in (("x", x), ("y", y)):
         if name in log and not any((measure.of(run) > 0).any() for run in runs):
-            raise InputError(f"--log {name}: none of the values of {measure.label} is above zero")
+            raise InputError(
+                f"{_called('log')} {name}: none of the values of {measure.label} is above zero"
+            )
     within = axes.dataLim  # bands, too
     across = axis(
         extent(x, runs, (), vertical=False) | {"high": float(within.x1)}, steps, "x" in log

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simfl.core.arguments import called
 from simfl.errors import ScenarioError
 from simfl.runs.folder.folder import usual_place
 from simfl.scenario import Document, Scenario, expand
@@ -90,7 +91,8 @@ def refuse_an_idle_seed(document: Document, seeds: Iterable[int]) -> None:
     draws = (document.data.get("sweep") or {}).get("random")
     changed_to = [override.value for override in document.overrides if override.path == ("seed",)]
     if changed_to and not draws and {*seeds} != {changed_to[-1]}:
+        seed = changed_to[-1]
         raise ScenarioError(
-            f"--set seed={changed_to[-1]}: the scenario has `seeds`, with which it is run "
-            f"instead; give --seed {changed_to[-1]}"
+            f"{called('--set', 'overrides')} seed={seed}: the scenario has `seeds`, with which it "
+            f"is run instead; give {called(f'--seed {seed}', f'seeds=[{seed}]')}"
         )

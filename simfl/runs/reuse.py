@@ -8,6 +8,7 @@ from shlex import quote
 from typing import Any
 
 from simfl.coordinators.base import DIAGNOSTICS, MODEL
+from simfl.core.arguments import called
 from simfl.core.files import failure, write_output
 from simfl.errors import InputError
 from simfl.runs.folder.folder import (
@@ -61,7 +62,8 @@ def keeps(job: Job, time_only: bool, go_on: bool) -> bool:
     if differing := differences(folder, job.text, time_only) or _other_contents(job):
         raise InputError(
             f"{folder} holds the results of a different scenario:\n{differing}\n"
-            "give --overwrite to replace them, or another --out or name"
+            f"give {called('--overwrite', 'overwrite=True')} to replace them, or another "
+            f"{called('--out', 'out')} or name"
             f"{_longer(folder, differing)}"
         )
     if is_finished(folder):
@@ -69,8 +71,9 @@ def keeps(job: Job, time_only: bool, go_on: bool) -> bool:
     with locked(folder):
         if not go_on:
             raise InputError(
-                f"{folder} holds an unfinished run; go on with --resume or "
-                f"`{resuming(folder)}`, or give --overwrite or another --out"
+                f"{folder} holds an unfinished run; go on with {called('--resume', 'go_on=True')} "
+                f"or `{resuming(folder)}`, or give {called('--overwrite', 'overwrite=True')} or "
+                f"another {called('--out', 'out')}"
             )
     return True
 
@@ -112,7 +115,7 @@ def refuse_foreign(folder: Path) -> None:
     """
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
-            raise InputError(f"{place} is a file; give another --out")
+            raise InputError(f"{place} is a file; give another {called('--out', 'out')}")
     if not folder.exists():
         return
     if foreign := [path.name for path in folder.iterdir() if not _is_of_a_run(path.name)]:
@@ -121,7 +124,9 @@ def refuse_foreign(folder: Path) -> None:
             raise InputError(
                 f"{folder} holds a run, and {first}, which simfl did not write there; move it away"
             )
-        raise InputError(f"{folder} is not a run folder: it holds {first}; give another --out")
+        raise InputError(
+            f"{folder} is not a run folder: it holds {first}; give another {called('--out', 'out')}"
+        )
 
 
 def differences(folder: Path, scenario: str, time_only: bool) -> str:
@@ -138,8 +143,8 @@ def differences(folder: Path, scenario: str, time_only: bool) -> str:
     provenance = read_provenance(folder)
     for number, fork in enumerate(provenance["forks"], start=1):
         recorded[f"fork {number}"] = f"at {fork['at_s']:g} s"
-    recorded["--time-only"] = provenance["time_only"]
-    asked["--time-only"] = time_only
+    trained = called("--time-only", "time_only")
+    recorded[trained], asked[trained] = provenance["time_only"], time_only
     paths = [path for path in {**recorded, **asked} if recorded.get(path) != asked.get(path)]
     lines = [
         f"  {path}: {_shown(recorded, path)} there, {_shown(asked, path)} now" for path in paths

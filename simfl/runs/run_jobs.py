@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from simfl.core.arguments import called
 from simfl.core.blame import told_of_owner
 from simfl.errors import ComponentError, SimflError
 from simfl.runs.folder.folder import SCENARIO, is_finished, read_provenance
@@ -187,7 +188,8 @@ def _tell_reuse(todo: Sequence[Job], kept: Sequence[bool], device: str) -> None:
     devices = sorted({str(read_provenance(folder)["device"]) for folder in reused})
     alike = {name.partition(":")[0] for name in devices} == {device.partition(":")[0]}
     _LOG.warning(
-        "%s there already, finished%s: the results are reused; --overwrite computes them again",
+        "%s there already, finished%s: the results are reused; %s computes them again",
         "this very run is" if len(todo) == 1 else f"{len(reused)} of {len(todo)} runs are",
         "" if alike else f", computed on {' and '.join(devices)}",  # not the same bits
+        called("--overwrite", "overwrite=True"),
     )

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from simfl.components.datasets.base import Dataset
+from simfl.core.arguments import called
 from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture, Circumstances
 from simfl.core.component import Component, overrides
@@ -202,7 +203,8 @@ def _of_rounds(scenario: Experiment, facts: Circumstances) -> Iterator[Objection
     if not facts.trains and facts.ends_by == {"accuracy"}:
         yield (
             ("rounds", "stop"),
-            "needs rounds, time, bytes or energy: under --time-only no accuracy is ever reached",
+            f"needs rounds, time, bytes or energy: under {called('--time-only', 'time_only')} no "
+            "accuracy is ever reached",
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from simfl.core.arguments import called
 from simfl.core.code import is_code
 from simfl.core.files import similar_file
 from simfl.errors import ScenarioError
@@ -91,7 +92,7 @@ class Document:
         """
         changed = self
         for text in texts:
-            source = f"--set {text}"
+            source = called(f"--set {text}", f"overrides {text}")
             name, equals, value = text.partition("=")
             if not equals or not name.strip():
                 raise ScenarioError(f"{source}: expected PATH=VALUE, such as rounds.clients=20")

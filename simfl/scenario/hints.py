@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from simfl.core.arguments import called
 from simfl.core.registry import Registry
 from simfl.errors import MEANT, listed_hint, nearest
 from simfl.scenario.fields import by_name, option_names
@@ -127,7 +128,7 @@ def _rewritten(name: str, beside: Sequence[str]) -> str:
         written = f"[{written}]" if key.isdigit() else f"{{{key}: {written}}}"
     return (
         f"; write it nested, `{section}: {written}`; names with dots are for variants, sweeps "
-        "and --set"
+        f"and {called('--set', 'overrides')}"
     )
 
 

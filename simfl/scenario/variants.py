@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
+from simfl.core.arguments import called
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.document import Document
 from simfl.scenario.language.place import Location, dotted
@@ -176,9 +177,10 @@ def _refuse_what_is_swept(document: Document, swept: Sequence[Point]) -> None:
         for override in document.overrides:
             if _changes(override, path, document):
                 place = override.marks[override.path].key
+                sweep = f"'sweep={{{dotted(path)}: [...]}}'"
+                instead = called(f"--set {sweep}", f"overrides=[{sweep}]")
                 raise ScenarioError(
-                    f"{place}: {dotted(path)} is swept; change the sweep instead, "
-                    f"`--set 'sweep={{{dotted(path)}: [...]}}'`"
+                    f"{place}: {dotted(path)} is swept; change the sweep instead, `{instead}`"
                 )
 
 
@@ -246,7 +248,8 @@ def _chosen(todo: Sequence[_Todo], only: Sequence[str] | None) -> Sequence[_Todo
     known = {item.name for item in todo} | {item.own for item in todo if item.own is not None}
     for name in only or ():
         if name not in known:
-            raise InputError(f"--variant: there is no variant {name!r}{nearest(name, known)}")
+            given = called("--variant", "variants")
+            raise InputError(f"{given}: there is no variant {name!r}{nearest(name, known)}")
     return [item for item in todo if only is None or item.name in only or item.own in only]
 
 

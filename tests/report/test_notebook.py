@@ -1,12 +1,13 @@
 """What Python and notebooks are given: paths, progress, tables and figures."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from simfl import RunResult, Scenario, compare, load, run
+from simfl import Options, RunResult, Scenario, compare, load, run
 from simfl.errors import InputError, ScenarioError
 from tests.tiny import TINY
 
@@ -73,6 +74,37 @@ def test_arguments_that_are_no_lists_and_no_options_are_refused(
     with pytest.raises(InputError, match=message):
         run(TWO, tmp_path / "never", **argument)
     assert not (tmp_path / "never").exists()
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ({"variants": ["fwe"]}, "^variants: there is no variant 'fwe'; did you mean 'few'"),
+        (
+            {"overrides": ["rounds.cleints=3"]},
+            r"^overrides rounds\.cleints=3: rounds\.cleints: unk",
+        ),
+        ({"overrides": ["seed=1", "seeds=0-1"]}, r"^overrides seed=1: .*; give seeds=\[1\]"),
+        ({"options": Options(log="none")}, "overwrite=True computes them again"),
+        (
+            {"overrides": ["training.epochs=7"]},
+            "give overwrite=True to replace.* or another out or",
+        ),
+        ({"options": Options(time_only=True)}, "time_only: false there, true now"),
+    ],
+)
+def test_arguments_are_called_by_their_own_names_and_not_by_those_of_options(
+    argument: dict[str, Any], message: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(TWO, tmp_path)
+    try:
+        run(TWO, tmp_path, **argument)
+    except InputError as error:
+        told = str(error)
+    else:
+        told = caplog.text
+    assert re.search(message, told)
+    assert "--" not in told
 
 
 def test_results_show_themselves(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_different_losses_share_no_axis(tmp_path: Path) -> None:
 
 def test_nothing_above_zero_has_no_logarithm(tmp_path: Path) -> None:
     runs = [made_run(tmp_path, "v", seed, [0.0, 0.0]) for seed in (0, 1)]
-    with pytest.raises(InputError, match="--log y: none of the values of accuracy is above zero"):
+    with pytest.raises(InputError, match="log y: none of the values of accuracy is above zero"):
         plot(runs, "rounds", "accuracy", log="y")
 
 
@@ -185,9 +185,9 @@ def test_ticks_are_as_many_as_the_letters_leave_room_for(
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"x": "tine"}, "--x: unknown 'tine'; did you mean 'time'?"),
-        ({"y": "speed"}, "--y: unknown 'speed'"),
-        ({"band": "sd"}, "--band: unknown 'sd'"),
+        ({"x": "tine"}, "x: unknown 'tine'; did you mean 'time'?"),
+        ({"y": "speed"}, "y: unknown 'speed'"),
+        ({"band": "sd"}, "band: unknown 'sd'"),
         ({"style": "papier"}, "did you mean 'paper'?"),
         ({"y": "gemd"}, "none of the runs has any GEMD over virtual time"),
     ],
@@ -236,9 +236,9 @@ class TestCommand:
 
     @pytest.mark.parametrize("side", [math.nan, math.inf, 0.0])
     def test_a_side_is_some_millimetres(self, runs: list[RunResult], side: float) -> None:
-        with pytest.raises(InputError, match=f"--width: expected 10 to 2000 mm, got {side:g} mm"):
+        with pytest.raises(InputError, match=f"width_mm: expected 10 to 2000 mm, got {side:g} mm"):
             plot(runs, width_mm=side)
-        with pytest.raises(InputError, match=f"--height: expected 10 to 2000 mm, got {side:g} mm"):
+        with pytest.raises(InputError, match=f"height_mm: expected 10 to 2000 mm, got {side:g} mm"):
             plot(runs, height_mm=side)
 
     @pytest.mark.parametrize(

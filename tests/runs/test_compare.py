@@ -173,7 +173,7 @@ def test_what_a_reader_does_to_a_frame_is_the_readers(tmp_path: Path) -> None:
 def test_a_column_of_another_target_is_told_how_to_be_had(tmp_path: Path) -> None:
     made_run(tmp_path, "v", 0, [0.5])
     with pytest.raises(
-        InputError, match=r"'time_s_to_40%' is of .* not asked about; --targets 40%"
+        InputError, match=r"'time_s_to_40%' is of .* not asked about; targets=\['40%'\]"
     ):
         compare(_runs(tmp_path)).only(["time_s_to_40%"])
 

@@ -173,7 +173,7 @@ def test_where_no_update_passes_the_model_stays(run_tiny: RunTiny, selection: st
 
 
 def test_a_filter_needs_training(run_tiny: RunTiny) -> None:
-    with pytest.raises(InputError, match="time-only"):
+    with pytest.raises(InputError, match="time_only"):
         run_tiny({"training.filter": "cmfl"}, Options(time_only=True))
 
 
@@ -218,7 +218,7 @@ def test_an_interrupted_scenario_goes_on_where_it_stopped(tmp_path: Path) -> Non
 
 def test_a_time_only_run_does_not_replace_a_trained_one(tmp_path: Path) -> None:
     run(Scenario.from_dict(TINY), tmp_path)
-    words = r"(?s)--time-only: false there, true now.*--overwrite"
+    words = r"(?s)time_only: false there, true now.*overwrite=True"
     with pytest.raises(InputError, match=words):
         run(Scenario.from_dict(TINY), tmp_path, Options(time_only=True))
 
@@ -253,7 +253,7 @@ def test_a_finished_run_is_reused_and_told_of(
     began = first.provenance["started"], (first.folder / "model.pt").stat().st_mtime_ns
     [again] = run(Scenario.from_dict(TINY), tmp_path)
     assert (again.provenance["started"], (again.folder / "model.pt").stat().st_mtime_ns) == began
-    assert "the results are reused; --overwrite computes them again" in caplog.text
+    assert "the results are reused; overwrite=True computes them again" in caplog.text
     [anew] = run(Scenario.from_dict(TINY), tmp_path, overwrite=True)
     assert (anew.folder / "model.pt").stat().st_mtime_ns != began[1]
 

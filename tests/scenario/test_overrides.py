@@ -90,8 +90,8 @@ def test_a_fleet_of_one_group_has_one_name_for_each_thing() -> None:
 
 def test_places_follow_the_changes() -> None:
     document = DOCUMENT.set("fleet[1].count=9", "rounds.stop={rounds: 3}")
-    assert str(document.place(("fleet", 1, "count"))) == "--set fleet[1].count=9"
-    assert str(document.place(("rounds", "stop", "rounds"))) == "--set rounds.stop={rounds: 3}"
+    assert str(document.place(("fleet", 1, "count"))) == "overrides fleet[1].count=9"
+    assert str(document.place(("rounds", "stop", "rounds"))) == "overrides rounds.stop={rounds: 3}"
     assert str(document.place(("fleet", 0, "count"))) == "s.yaml:4:27"
     assert str(document.place(("rounds", "clients"))) == "s.yaml:7:19"
     assert str(document.place(("rounds", "clients"), key=True)) == "s.yaml:7:10"
@@ -112,7 +112,7 @@ def test_changes_that_can_not_be_made(change: str, words: str) -> None:
     with pytest.raises(ScenarioError) as told:
         DOCUMENT.set(change)
     assert words in str(told.value)
-    assert str(told.value).startswith(f"--set {change}: ")
+    assert str(told.value).startswith(f"overrides {change}: ")
 
 
 def test_a_distribution_replaces_a_plain_number_and_another_distribution() -> None:

@@ -86,7 +86,9 @@ def test_with_variants_and_changes_from_outside() -> None:
 )
 def test_what_is_swept_is_not_changed_from_outside(change: str) -> None:
     """Points would be named after values that they don't have."""
-    with pytest.raises(ScenarioError, match="is swept; change the sweep instead, `--set 'sweep="):
+    with pytest.raises(
+        ScenarioError, match="is swept; change the sweep instead, `overrides=\\['sweep="
+    ):
         runs(GRID, change)
     assert len(runs(GRID, "rounds={min_clients: 2}")) == 6
     deadlines = "sweep: {rounds.policy.deadline: [10 s, 20 s]}\n"

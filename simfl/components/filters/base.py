@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from simfl.core.arguments import called
 from simfl.core.circumstances import Circumstances
 from simfl.core.component import Component
 from simfl.core.registry import Registry
@@ -47,7 +48,8 @@ class UpdateFilter(Component, ABC):
         if self.stage not in get_args(Stage):
             yield f"update filter {self.name!r} has a stage {self.stage!r}, no {get_args(Stage)}"
         if self.stage != "none" and not circumstances.trains:
-            yield f"update filter {self.name!r} needs updates, and --time-only computes none"
+            given = called("--time-only", "time_only")
+            yield f"update filter {self.name!r} needs updates, and {given} computes none"
 
     @abstractmethod
     def keep(self, update: Update, reference: Update | None, round_: int) -> bool:

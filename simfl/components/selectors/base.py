@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
+from simfl.core.arguments import called
 from simfl.core.circumstances import Circumstances
 from simfl.core.component import Component
 from simfl.core.readonly import read_only
@@ -220,8 +221,8 @@ class Selector(Component, ABC):
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         if self.needs_training and not circumstances.trains:
             yield (
-                f"selector {self.name!r} needs losses, profiles or updates, which --time-only "
-                "never has (uniform needs none)"
+                f"selector {self.name!r} needs losses, profiles or updates, which "
+                f"{called('--time-only', 'time_only')} never has (uniform needs none)"
             )
 
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.core.arguments import called
 from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import DURATION, parse_quantity
 from simfl.errors import InputError
@@ -73,9 +74,10 @@ class Anatomy:
                 "too much for nanoseconds"
             )
         if run.log == "none":
+            again = called("--log rounds or full", "log='rounds' or log='full'")
             raise InputError(
                 f"{run.folder} was recorded with --log none, which says nothing of what its "
-                "clients did; run it again with --log rounds or full"
+                f"clients did; run it again with {again}"
             )
         paths = _Paths(run)
         ends = [0, *(min(end, paths.end) for end in paths.round_ends)]

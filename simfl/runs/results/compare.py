@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from simfl.core.arguments import require_several
+from simfl.core.arguments import called, require_several
 from simfl.core.units import parse_share
 from simfl.errors import InputError, NameNotFound, nearest
 from simfl.runs.results.grouping import by_variant
@@ -97,9 +97,9 @@ class Comparison:
             if key not in columns:
                 _, _, target = key.partition("_to_")
                 if target.endswith("%") and target not in map(target_text, self.targets):
+                    ask = called(f"--targets {target} asks", f"targets=[{target!r}] asks")
                     raise InputError(
-                        f"column {key!r} is of a target that is not asked about; --targets "
-                        f"{target} asks"
+                        f"column {key!r} is of a target that is not asked about; {ask}"
                     )
                 raise NameNotFound("column", key, columns)
         return replace(self, columns=[columns[key] for key in dict.fromkeys(keys)])
