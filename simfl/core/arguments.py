@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import UnionType
 
 from simfl.errors import InputError
 
@@ -29,17 +30,36 @@ def called(option: str, argument: str) -> str:
     return option if _commanded.get() else argument
 
 
-def require_several(name: str, values: object, such_as: str) -> None:
+def require_kind(name: str, value: object, kind: type | UnionType, expected: str) -> None:
+    """Refuse what is of another kind than it should be.
+
+    Args:
+        name: of the argument.
+        value: given for it.
+        kind: what it should be.
+        expected: the same in words, with an example.
+
+    Raises:
+        InputError: it is not.
+    """
+    if not isinstance(value, kind):
+        raise InputError(f"{name}: expected {expected}, got {value!r}")
+
+
+def require_several(name: str, values: object, such_as: str, *, optional: bool = True) -> None:
     """Refuse one value, or a mapping, for several: a text would be taken letter by letter.
 
     Args:
         name: of the argument.
         values: given for it (None: nothing was).
         such_as: an example.
+        optional: whether nothing need be given.
 
     Raises:
         InputError: they are not several.
     """
-    if values is None or (isinstance(values, Iterable) and not isinstance(values, str | Mapping)):
+    if (values is None and optional) or (
+        isinstance(values, Iterable) and not isinstance(values, str | Mapping)
+    ):
         return
     raise InputError(f"{name}: expected a list such as {such_as}, got {values!r}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from typing_extensions import override
 
-from simfl.core.arguments import require_several
+from simfl.core.arguments import require_kind, require_several
 from simfl.errors import InputError
 from simfl.report.comparison import sections
 from simfl.report.comparison_forms import numbers
@@ -140,8 +140,14 @@ def run(
     require_several("seeds", seeds, "[0, 1, 2]")
     require_several("variants", variants, "['default']")
     require_several("overrides", overrides, "['rounds.clients=10']")
-    if not isinstance(options, Options | None):
-        raise InputError(f"options: expected Options such as Options(jobs=2), got {options!r}")
+    require_kind("options", options, Options | None, "Options such as Options(jobs=2)")
+    require_kind("out", out, str | Path | None, "a folder such as 'runs/mine'")
+    for name, given in (("overwrite", overwrite), ("go_on", go_on)):
+        require_kind(name, given, bool, "True or False")
+    require_kind("progress", progress, bool | None, "True, False or None")
+    require_kind("watch", watch, Watch | None, "a Watch (simfl.runs.many)")
+    if not (listen is None or callable(listen)):
+        raise InputError(f"listen: expected a function that takes a Job, got {listen!r}")
     if isinstance(scenario, str | Path):
         scenario = Document.load(scenario)
     elif isinstance(scenario, Mapping):

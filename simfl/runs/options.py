@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal
 
+from simfl.core.arguments import require_kind
 from simfl.errors import InputError
 from simfl.training.executors.base import Executor, executors
 
@@ -72,8 +73,7 @@ class Options:
             ("executor_options", Mapping, "a mapping such as {'workers': 2}"),
             ("data_dir", str | os.PathLike | None, "a folder such as 'data'"),
         ):
-            if not isinstance(value := getattr(self, name), kind):
-                raise InputError(f"{name}: expected {expected}, got {value!r}")
+            require_kind(name, getattr(self, name), kind, expected)
 
     def data_folder(self) -> Path | None:
         """Return the data folder.

@@ -1,6 +1,7 @@
 """Make one run, or go on with one that was interrupted."""
 
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -8,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from simfl.build.builder import Builder
+from simfl.core.arguments import require_kind
 from simfl.errors import InputError
 from simfl.runs.folder.folder import (
     PROVENANCE,
+    SUCH_AS,
     is_finished,
     is_run,
     read_provenance,
@@ -72,7 +75,7 @@ def run_one(
 
 
 def resume(
-    folder: str | Path,
+    folder: str | os.PathLike[str],
     options: Options | None = None,
     listeners: Sequence[Listener] = (),
     tell: Tell | None = None,
@@ -89,6 +92,8 @@ def resume(
         InputError: `folder` holds no run, or another process works on it.
         RunError: the replay differs from the log.
     """
+    require_kind("folder", folder, str | os.PathLike, f"a run folder such as {SUCH_AS!r}")
+    require_kind("options", options, Options | None, "Options such as Options(jobs=2)")
     folder = Path(folder)
     require_run(folder)
     if is_finished(folder):

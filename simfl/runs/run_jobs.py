@@ -1,7 +1,7 @@
 """Do several runs, new ones or interrupted ones, as many at once as there is room for."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simfl.core.arguments import called
 from simfl.core.blame import told_of_owner
-from simfl.errors import ComponentError, SimflError
+from simfl.errors import ComponentError, InputError, SimflError
 from simfl.runs.folder.folder import SCENARIO, is_finished, read_provenance
 from simfl.runs.folder.lock import refuse_locked
 from simfl.runs.job import Job
@@ -102,7 +102,7 @@ def _do_all(
     refuse_locked(job.folder for job in todo)  # two at it would get half of the runs each
     options = _with_data_folder(todo, options)
     calls = [
-        partial(_do, job, keep, options, overwrite, listen(job) if listen else ())
+        partial(_do, job, keep, options, overwrite, _listeners(listen, job) if listen else ())
         for job, keep in open_
     ]
     checks = _checks([job for job, keep in open_ if not keep], options)
@@ -114,6 +114,21 @@ def _do_all(
         at_once(calls, options.executor_options.get("address"), options.workers)
     else:
         do_all(todo, calls, options, watch, here=listen is not None, checks=checks)
+
+
+def _listeners(listen: Callable[[Job], Sequence[Listener]], job: Job) -> Sequence[Listener]:
+    """Return who is to be told of what happens in a run.
+
+    Raises:
+        InputError: they are not several that can be called.
+    """
+    listeners = listen(job)
+    if isinstance(listeners, Iterable) and all(map(callable, listeners := [*listeners])):
+        return listeners
+    raise InputError(
+        f"listen: expected a function that returns a list of listeners, got one that returns "
+        f"{listeners!r}"
+    )
 
 
 def _checks(todo: Sequence[Job], options: Options) -> list[Call]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simfl import Options, RunResult, Scenario, compare, load, run
+from simfl import Options, RunResult, Scenario, compare, load, resume, run
 from simfl.errors import InputError, ScenarioError
 from tests.tiny import TINY
 
@@ -65,15 +65,34 @@ def test_what_is_no_scenario_is_refused() -> None:
         ({"overrides": "rounds.clients=2"}, r"overrides: .* \['rounds.clients=10'\], got 'rounds"),
         ({"overrides": {"rounds.clients": 2}}, r"overrides: .* \['rounds.clients=10'\], got {"),
         ({"options": {"jobs": 2}}, r"options: .* such as Options\(jobs=2\), got {'jobs': 2}"),
+        ({"overwrite": "no"}, "overwrite: expected True or False, got 'no'"),
+        ({"go_on": 1}, "go_on: expected True or False, got 1"),
+        ({"progress": "no"}, "progress: expected True, False or None, got 'no'"),
+        ({"out": 5}, "out: expected a folder such as 'runs/mine', got 5"),
+        ({"watch": [print]}, r"watch: expected a Watch \(simfl.runs.many\), got \[<built-in"),
+        ({"listen": [print]}, r"listen: expected a function that takes a Job, got \[<built-in"),
+        ({"listen": lambda _: print}, "listen: .* returns a list of listeners, got .* <built-in"),
+        ({"listen": lambda _: [5]}, r"listen: .* list of listeners, got one that returns \[5\]"),
     ],
 )
-def test_arguments_that_are_no_lists_and_no_options_are_refused(
+def test_arguments_of_the_wrong_kind_are_refused(
     argument: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    """Seeds and options ended in a raw error, and `--set r: expected PATH=VALUE` was told."""
+    """They ended in a raw error, overwrite="no" overwrote, and of '--set r' nobody had spoken."""
     with pytest.raises(InputError, match=message):
-        run(TWO, tmp_path / "never", **argument)
+        run(TWO, **{"out": tmp_path / "never", **argument})
     assert not (tmp_path / "never").exists()
+
+
+def test_a_result_stands_for_its_folder_and_what_is_none_is_told(tmp_path: Path) -> None:
+    [result] = run(Scenario.from_dict(TINY), tmp_path)
+    assert load(result) == resume(result) == result
+    for wrong in ([result], None, 5):
+        for call in (load, resume):
+            with pytest.raises(InputError, match="folder: expected a run folder such as 'runs/NA"):
+                call(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="options: expected Options"):
+        resume(result, {"jobs": 1})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,10 @@ class RunFiles:
 
     folder: Path
 
+    def __fspath__(self) -> str:
+        """Return the folder: a result can be given for it."""
+        return str(self.folder)
+
     @cached_property
     def scenario_text(self) -> str:
         """The resolved scenario as it is written."""

@@ -16,6 +16,8 @@ EVENTS, ROUNDS, CLIENTS = "events.jsonl", "rounds.csv", "clients.csv"
 SCENARIO, PROVENANCE, SUMMARY = "scenario.yaml", "provenance.json", "summary.json"
 REPORT, TRACE = "report.html", "trace.json"
 CHECKPOINT = "checkpoint"
+SUCH_AS = "runs/NAME/default/seed-0"
+"""What messages show as a run's folder."""
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

@@ -190,7 +190,7 @@ def compare(
     Raises:
         InputError: these are no runs, there is no such variant, or a target is no share.
     """
-    require_several("results", results, "[load(folder), load(another)]")
+    require_several("results", results, "[load(folder), load(another)]", optional=False)
     results = list(results)  # they may come one by one
     for run in results:
         if not isinstance(run, RunResult):

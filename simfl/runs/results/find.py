@@ -5,9 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
+from simfl.core.arguments import require_kind
 from simfl.errors import InputError
 from simfl.runs.folder.folder import (
     PROVENANCE,
+    SUCH_AS,
     is_run,
     read_json,
     refuse_torn,
@@ -17,12 +19,13 @@ from simfl.runs.folder.folder import (
 from simfl.runs.results.result import RunResult
 
 
-def load(folder: str | Path) -> RunResult:
+def load(folder: str | os.PathLike[str]) -> RunResult:
     """Return the result in a run folder.
 
     Raises:
         InputError: it is not one.
     """
+    require_kind("folder", folder, str | os.PathLike, f"a run folder such as {SUCH_AS!r}")
     require_run(Path(folder))
     return RunResult(Path(folder))
 
