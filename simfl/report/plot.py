@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from simfl.core.arguments import called
+from simfl.core.arguments import called, require_kind
 from simfl.core.types import Floats
 from simfl.errors import InputError, nearest
 from simfl.report import formats
@@ -162,6 +162,7 @@ def _called(argument: str) -> str:
 
 
 def _known(what: str, name: str, choices: Mapping[str, Any]) -> Any:
+    require_kind(_called(what), name, str, f"a name such as {next(iter(choices))!r}")
     if name not in choices:
         raise InputError(f"{_called(what)}: unknown {name!r}{nearest(name, choices)}")
     return choices[name]
@@ -181,6 +182,7 @@ def _style(name: str) -> Iterator[None]:
     import matplotlib as mpl
     from matplotlib import style
 
+    require_kind(_called("style"), name, str, f"a name such as {next(iter(STYLES))!r}")
     if name not in STYLES and name not in style.available:
         raise InputError(
             f"{_called('style')}: unknown {name!r}{nearest(name, [*STYLES, *style.available])}"

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from simfl.core.arguments import called
+from simfl.core.arguments import called, require_kind
 from simfl.core.code import is_code
 from simfl.core.files import similar_file
 from simfl.errors import ScenarioError
@@ -43,6 +43,7 @@ class Document:
         Raises:
             ScenarioError: the file can't be read or is no YAML mapping; with the place.
         """
+        require_kind("scenario", path, str | PurePath, "the path of a YAML file")
         path = Path(path)
         if str(path) == "-":
             raise ScenarioError(
@@ -82,6 +83,7 @@ class Document:
     @classmethod
     def of(cls, data: Mapping[str, Any], *, folder: Path | None = None) -> "Document":
         """Return plain data as a document without places; numbers may be NumPy's too."""
+        require_kind("scenario", data, Mapping, "a mapping such as {'name': ...}")
         return cls({key: _plain(value) for key, value in data.items()}, folder=folder)
 
     def set(self, *texts: str) -> "Document":
@@ -92,6 +94,7 @@ class Document:
         """
         changed = self
         for text in texts:
+            require_kind("overrides", text, str, "texts such as 'rounds.clients=10'")
             source = called(f"--set {text}", f"overrides {text}")
             name, equals, value = text.partition("=")
             if not equals or not name.strip():

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import PrivateAttr, ValidationError
 
+from simfl.core.arguments import require_several
 from simfl.core.code import beside
 from simfl.errors import ScenarioError
 from simfl.scenario.checks import objections
@@ -30,6 +31,7 @@ class Scenario(Experiment):
         Raises:
             ScenarioError: everything that is wrong with it, each problem with its place.
         """
+        require_several("overrides", overrides, "['rounds.clients=10']")
         return read(Document.load(path).set(*overrides))
 
     @classmethod
@@ -37,6 +39,7 @@ class Scenario(Experiment):
         cls, data: Mapping[str, Any], *, folder: Path | None = None, overrides: Sequence[str] = ()
     ) -> "Scenario":
         """Return the scenario that plain data, as in YAML, describe; see `load`."""
+        require_several("overrides", overrides, "['rounds.clients=10']")
         return read(Document.of(data, folder=folder).set(*overrides))
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from simfl.core.arguments import called
+from simfl.core.arguments import called, require_kind
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.document import Document
 from simfl.scenario.language.place import Location, dotted
@@ -246,9 +246,10 @@ def _chosen(todo: Sequence[_Todo], only: Sequence[str] | None) -> Sequence[_Todo
         InputError: there is no such variant.
     """
     known = {item.name for item in todo} | {item.own for item in todo if item.own is not None}
+    given = called("--variant", "variants")
     for name in only or ():
+        require_kind(given, name, str, "names")
         if name not in known:
-            given = called("--variant", "variants")
             raise InputError(f"{given}: there is no variant {name!r}{nearest(name, known)}")
     return [item for item in todo if only is None or item.name in only or item.own in only]
 

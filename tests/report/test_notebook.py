@@ -54,6 +54,12 @@ def test_a_seed_among_changes_is_not_left_unused_beside_others(tmp_path: Path) -
 def test_what_is_no_scenario_is_refused() -> None:
     with pytest.raises(InputError, match=r"expected a scenario \(a path, .*\), got 5"):
         run(5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"scenario: expected a mapping such as .*, got 5"):
+        Scenario.from_dict(5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"scenario: expected the path of a YAML file, got \{"):
+        Scenario.load(TWO)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"overrides: expected a list such as .*, got 'a=1'"):
+        Scenario.from_dict(TWO, overrides="a=1")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +70,8 @@ def test_what_is_no_scenario_is_refused() -> None:
         ({"variants": "few"}, r"variants: expected a list such as \['default'\], got 'few'"),
         ({"overrides": "rounds.clients=2"}, r"overrides: .* \['rounds.clients=10'\], got 'rounds"),
         ({"overrides": {"rounds.clients": 2}}, r"overrides: .* \['rounds.clients=10'\], got {"),
+        ({"variants": [5]}, "variants: expected names, got 5"),
+        ({"overrides": [("a", 1)]}, r"overrides: .* such as 'rounds.clients=10', got \('a', 1\)"),
         ({"options": {"jobs": 2}}, r"options: .* such as Options\(jobs=2\), got {'jobs': 2}"),
         ({"overwrite": "no"}, "overwrite: expected True or False, got 'no'"),
         ({"go_on": 1}, "go_on: expected True or False, got 1"),
@@ -140,6 +148,8 @@ def test_results_show_themselves(tmp_path: Path) -> None:
     for target in (0.5, "50%"):
         with pytest.raises(InputError, match=r"targets: expected a list such as \['60%'\], got"):
             results.compare(targets=target)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="baseline: expected the name of a variant, got 5"):
+        results.compare(baseline=5)  # type: ignore[arg-type]
     lone = str(results[0].folder)
     for runs in (lone, results[0]):
         with pytest.raises(InputError, match=r"results: expected a list such as \[load\(folder\),"):

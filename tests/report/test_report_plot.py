@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -189,11 +190,13 @@ def test_ticks_are_as_many_as_the_letters_leave_room_for(
         ({"y": "speed"}, "y: unknown 'speed'"),
         ({"band": "sd"}, "band: unknown 'sd'"),
         ({"style": "papier"}, "did you mean 'paper'?"),
+        ({"x": ["time"]}, "x: expected a name such as 'time', got ['time']"),
+        ({"band": None}, "band: expected a name such as 'ci', got None"),
         ({"y": "gemd"}, "none of the runs has any GEMD over virtual time"),
     ],
 )
 def test_what_can_not_be_drawn_is_told(
-    runs: list[RunResult], wrong: dict[str, str], told: str
+    runs: list[RunResult], wrong: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(InputError) as error:
         plot(runs, **wrong)  # type: ignore[arg-type]

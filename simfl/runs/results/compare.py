@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from simfl.core.arguments import called, require_several
+from simfl.core.arguments import called, require_kind, require_several
 from simfl.core.units import parse_share
 from simfl.errors import InputError, NameNotFound, nearest
 from simfl.runs.results.grouping import by_variant
@@ -197,8 +197,9 @@ def compare(
             raise InputError(f"results: expected runs such as load(folder), got {run!r}")
     require_several("targets", targets, "['60%']")
     groups = by_variant(results)
-    for name in filter(None, (baseline, ideal)):
-        if name not in groups:
+    for given, name in (("baseline", baseline), ("ideal", ideal)):
+        require_kind(given, name, str | None, "the name of a variant")
+        if name and name not in groups:
             raise InputError(f"no variant {name!r} was run{nearest(name, groups)}")
     if baseline is not None:  # first
         groups = {baseline: groups[baseline], **groups}
