@@ -15,6 +15,8 @@ from simfl.runs.results.several import all_targets, judged_on, untrained
 
 EXPERIMENT = (("data", "dataset"), ("data", "partition"), ("model",), ("fleet",), ("network",))
 """Paths of a scenario without which numbers of two are hardly of the same thing."""
+STOPS = ("rounds", "time", "accuracy", "bytes", "energy")
+"""What `rounds.stop` ends a run by; whatever else ended one came before."""
 COURSE = ["end_s", *MOVED, "accuracy", "loss"]
 """Columns of `rounds.csv` in which runs that go different ways differ."""
 
@@ -58,6 +60,25 @@ def roundless(groups: Groups) -> list[str]:
             end = formats.duration(ended[0].end_s)
             told.append(f"{name}: the run ended, at {end}, before any round did{seeds}.")
     return told
+
+
+def ended_early(groups: Groups) -> list[str]:
+    """Say whose runs had to end before they were to, and why: their totals are of less."""
+    by_reason: dict[str, list[str]] = {}
+    for name, runs in groups.items():
+        early: dict[str, list[float]] = {}
+        for run in runs:
+            why = run.summary.get("finished", STOPS[0]) if run.finished else STOPS[0]
+            if why not in STOPS:
+                early.setdefault(why, []).append(run.end_s)
+        for why, ends in early.items():
+            some = f"{len(ends)} of {len(runs)} seeds, " if len(ends) < len(runs) else ""
+            times = dict.fromkeys(formats.duration(end_s) for end_s in (min(ends), max(ends)))
+            by_reason.setdefault(why, []).append(f"{name} ({some}at {' to '.join(times)})")
+    return [
+        f"{formats.listed(names, SOME)} ended before `rounds.stop` was reached: {why}."
+        for why, names in by_reason.items()
+    ]
 
 
 def short_of_memory(groups: Groups) -> list[str]:

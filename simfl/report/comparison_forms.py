@@ -10,6 +10,7 @@ from typing import Any
 from simfl.report.caveats import (
     alike,
     diverged,
+    ended_early,
     not_meant,
     roundless,
     seen_unequally,
@@ -35,7 +36,7 @@ def render(comparison: Comparison, form: str) -> str:
 def _below(comparison: Comparison) -> list[str]:
     """Return what stands below the numbers: how to read them, and what they hide."""
     groups = comparison.groups
-    first = (diverged, unheard, roundless, short_of_memory, not_meant)
+    first = (diverged, unheard, roundless, ended_early, short_of_memory, not_meant)
     caveats = [line for of in first for line in of(groups)]
     silent = unpowered(groups) if any(c.metric.unit == "energy" for c in comparison.columns) else []
     targets = sorted({c.target for c in comparison.columns if c.target is not None})

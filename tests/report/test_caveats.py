@@ -7,6 +7,7 @@ from simfl.report import write_report
 from simfl.report.caveats import (
     alike,
     diverged,
+    ended_early,
     roundless,
     seen_unequally,
     short_of_memory,
@@ -56,6 +57,21 @@ def test_a_run_that_ended_before_a_round_did_says_so(run_tiny: RunTiny) -> None:
     below = " ".join(render(compare([short]), "table").split())
     assert "the run ended, at 1 ms, before any round did." in below
     assert roundless({"tiny": [short, run_tiny()]}) == [told[:-1] + " (1 seed)."]
+
+
+def test_a_run_that_could_not_go_on_says_so(run_tiny: RunTiny) -> None:
+    """All batteries were empty after eight of twenty minutes, which only `summary.json` knew."""
+    battery = {"capacity": "20 J", "minimum": "10%"}
+    power = {"idle": "0 W", "compute": "5 W"}
+    drained = run_tiny({"fleet.battery": battery, "fleet.power": power, "rounds.stop.rounds": 500})
+    [told] = ended_early({"tiny": [drained]})
+    assert told.startswith("tiny (at ")
+    assert told.endswith("ended before `rounds.stop` was reached: nobody will be available again.")
+    assert ("Ended early", told) in notes({"tiny": [drained]})
+    assert "ended before" in " ".join(render(compare([drained]), "table").split())
+    [two] = ended_early({"tiny": [drained, run_tiny()]})
+    assert two.startswith("tiny (1 of 2 seeds, at ")
+    assert ended_early({"tiny": [run_tiny()]}) == []
 
 
 def test_devices_with_too_little_memory_are_counted(run_tiny: RunTiny) -> None:

@@ -4,6 +4,7 @@ from simfl.report import formats
 from simfl.report.caveats import (
     alike,
     diverged,
+    ended_early,
     not_meant,
     roundless,
     seen_unequally,
@@ -36,6 +37,7 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
         "Diverged": diverged(groups),
         "Never counted": unheard(groups),
         "No round": roundless(groups),
+        "Ended early": ended_early(groups),
         "Too little memory": short_of_memory(groups),
         "Perhaps not meant": not_meant(groups),
         "Not of one thing": unlike(groups),
