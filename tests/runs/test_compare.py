@@ -537,6 +537,8 @@ def test_a_mean_of_the_last_rounds_is_explained(tmp_path: Path) -> None:
     text = render(compare(_runs(tmp_path)), "markdown")
     assert "| variant | accuracy | accuracy, last 50 rounds | rounds |" in text
     assert "Accuracy, last 50 rounds: the mean of their evaluations, or of all there are." in text
+    made_run(tmp_path, "short", 0, [0.1, 0.5])  # as a synchronous run beside FedAsync's
+    assert "last 50 rounds" not in render(compare(_runs(tmp_path)), "table")
 
 
 def test_the_legend_is_of_what_is_there(tmp_path: Path) -> None:

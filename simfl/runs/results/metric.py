@@ -98,7 +98,9 @@ def totals(results: Sequence[RunResult]) -> list[Metric]:
     """Return what can be said of some of these runs as a whole."""
     errors = dict.fromkeys(run.error[0] for run in results if run.error is not None)
     judged = [] if untrained(results) else [ACCURACY]
-    if judged and any(run.n_rounds > TERMINAL_ROUNDS for run in results):
+    lengths = [run.n_rounds for run in results]
+    # Of a shorter run it is the mean of all rounds, the first ones included.
+    if judged and max(lengths, default=0) > TERMINAL_ROUNDS <= min(lengths, default=0):
         judged.append(TERMINAL)
     if errors:
         judged = judged if have_accuracy(results) else []
