@@ -82,6 +82,8 @@ def nearest(name: str, known: Iterable[str], alike: float = 0.6) -> str:
 
     >>> nearest("sync", ["fedasync", "synchronous"]), nearest("MSE", ["mean_squared_error"])
     ("; did you mean 'synchronous'?", "; did you mean 'mean_squared_error'?")
+    >>> nearest("time", ["normalised_time", "time_s", "time_s_to_50%"])
+    "; did you mean 'time_s'?"
     """
     names = sorted(known)
     if close := _close(name.lower(), {full.lower(): full for full in names}, alike):
@@ -101,15 +103,17 @@ def listed_hint(names: Iterable[str]) -> str:
 def _close(name: str, known: Mapping[str, str], cutoff: float) -> str | None:
     """Return what of `known` (in small letters: as it is written) `name` probably stands for.
 
-    That is what only differs in its case, what alone begins so or is how it begins, an abbreviation
-    by first letters (or what it abbreviates), what alone ends in it as a word, or else what is
-    spelt most alike.
+    That is what only differs in its case, what begins so (alone, or as all others that do begin) or
+    is how it begins, an abbreviation by first letters (or what it abbreviates), what alone ends in
+    it as a word, or else what is spelt most alike.
     """
     begin = [
         full
         for full in known
         if min(len(name), len(full)) > 2 and (full.startswith(name) or name.startswith(full))
     ]
+    if begin and all(full.startswith(min(begin, key=len)) for full in begin):
+        begin = [min(begin, key=len)]
     short = [full for full in known if _initials(full) == name or _initials(name) == full]
     end = [full for full in known if name and full.endswith(f"_{name}")]
     alike = get_close_matches(name, known, n=1, cutoff=cutoff)
