@@ -31,8 +31,9 @@ from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.keys import keys
 from simfl.scenario.parts.catalogue import DEVICES, catalogue
 from simfl.scenario.parts.part import Part
-from simfl.scenario.reference.describe import Description, Option, options
+from simfl.scenario.reference.describe import Description
 from simfl.scenario.reference.kinds import KINDS, registry
+from simfl.scenario.reference.option import Option, options
 from simfl.scenario.reference.references import references
 from simfl.scenario.scenario import Scenario
 

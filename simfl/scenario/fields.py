@@ -110,7 +110,7 @@ def by_name(model: type[BaseModel], key: str) -> FieldInfo | None:
     return None
 
 
-def as_written(field: FieldInfo | None, number: float) -> str:
+def with_unit(field: FieldInfo | None, number: float) -> str:
     """Return how scenarios write a value of `field`, such as ``30%`` or ``10 min``."""
     marks: list[Any] = []
     if field is not None:

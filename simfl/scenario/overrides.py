@@ -50,7 +50,7 @@ def apply(
     """
     data = deepcopy(dict(written))
     marks = dict(places)
-    for path, value in leaves(override.path, override.value):
+    for path, value in replacements(override.path, override.value):
         mark = override.marks.get(path) or override.marks[override.path]
         before = deepcopy(data) if path[-1] in BUNDLES else data
         try:
@@ -74,13 +74,13 @@ def apply(
     return data, marks
 
 
-def leaves(path: Location, value: Any) -> Iterator[tuple[Location, Any]]:
+def replacements(path: Location, value: Any) -> Iterator[tuple[Location, Any]]:
     """Yield what is to be replaced: mappings that are merged are taken apart."""
     options = is_component(path) and isinstance(value, Mapping) and "name" not in value
     whole = isinstance(value, Mapping) and "distribution" in value  # a number of its own, replaced
     if isinstance(value, Mapping) and value and not whole and (is_part(path) or options):
         for key, item in value.items():
-            yield from leaves((*path, key), item)
+            yield from replacements((*path, key), item)
     else:
         yield path, value
 

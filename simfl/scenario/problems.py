@@ -16,7 +16,7 @@ from simfl.core.units.quantity import BETWEEN, NUMBERS
 from simfl.core.words import LONGEST_TEXT
 from simfl.errors import MEANT, nearest
 from simfl.scenario.document import Document, within
-from simfl.scenario.fields import as_written, by_name, model_within, option_names
+from simfl.scenario.fields import by_name, model_within, option_names, with_unit
 from simfl.scenario.hints import Unknown, describes
 from simfl.scenario.language.place import Key, Location, Place, dotted
 from simfl.scenario.language.yaml import MOST_PROBLEMS
@@ -178,9 +178,9 @@ def _message(
         return f"expected {context['expected']}{got}{hint}"
     if kind in _BOUNDS:
         word, limit = _BOUNDS[kind]
-        least_or_most = as_written(field, context[limit])
+        least_or_most = with_unit(field, context[limit])
         if isinstance(value, float) and math.isfinite(value):
-            return f"must be {word} {least_or_most}, but got {as_written(field, value)}"
+            return f"must be {word} {least_or_most}, but got {with_unit(field, value)}"
         return f"must be {word} {least_or_most}, but got {_short(value)}"
     if kind == "too_short":
         return f"expected at least {context['min_length']} of them{got}"

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +9,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from simfl.core.arguments import called, require_kind
 from simfl.errors import InputError, ScenarioError, nearest
+from simfl.scenario.conflicts import refuse_what_is_swept, refuse_what_is_undone
 from simfl.scenario.document import Document
-from simfl.scenario.language.place import Location, dotted
-from simfl.scenario.overrides import Override, leaves, meant
 from simfl.scenario.parts.experiment import SeedList
 from simfl.scenario.parts.sweep import Point, names, points
 from simfl.scenario.parts.tune import Range, Tune
@@ -121,7 +119,7 @@ def _combinations(base: Scenario, document: Document) -> list[_Todo]:
     """
     place = document.place(("sweep",))
     swept = [()] if base.sweep is None else points(base.sweep, base.seed, place)
-    _refuse_what_is_swept(document, swept)
+    refuse_what_is_swept(document, swept)
     todo = [
         _Todo("_".join(filter(None, (own, name))), own, point)
         for own in base.variants or [None]
@@ -160,75 +158,10 @@ def try_out(document: Document, tune: Tune, name: str | None = None) -> Scenario
         )
         for path, choice in tune.parameters.items()
     ]
-    _refuse_what_is_undone(changed, chosen)
+    refuse_what_is_undone(changed, chosen)
     for override in chosen:
         changed = changed.change(override)
     return read(changed)
-
-
-def _refuse_what_is_swept(document: Document, swept: Sequence[Point]) -> None:
-    """Refuse changes of what is swept: points would be named after values that they don't have.
-
-    Raises:
-        ScenarioError: naming the change.
-    """
-    for factor in swept[0]:
-        path = document.override(*factor).path
-        for override in document.overrides:
-            if _changes(override, path, document):
-                place = override.marks[override.path].key
-                sweep = f"'sweep={{{dotted(path)}: [...]}}'"
-                instead = called(f"--set {sweep}", f"overrides=[{sweep}]")
-                raise ScenarioError(
-                    f"{place}: {dotted(path)} is swept; change the sweep instead, `{instead}`"
-                )
-
-
-def _changes(override: Override, path: Location, document: Document) -> bool:
-    """Whether an override is about what `path` leads to, or something in it."""
-    path = meant(path, document.data)
-    changed = [meant(place, document.data) for place, _ in leaves(override.path, override.value)]
-    return any(place[: len(path)] == path or _replaces(place, path) for place in changed)
-
-
-def _refuse_what_is_undone(
-    document: Document, changes: Sequence[Override], again: int | None = None
-) -> None:
-    """Refuse changes of which a later one undoes an earlier: who reads them would be misled.
-
-    Args:
-        document: what they change.
-        changes: in the order in which they are made.
-        again: from which on they may change once more what those before it did; what is called the
-            same may then be changed twice, too (None: what is run is named after every value).
-
-    Raises:
-        ScenarioError: naming both.
-    """
-    before: list[tuple[int, Location, Location]] = []  # whose, as written, and what it means
-    for number, override in enumerate(changes):
-        changed = [
-            (number, place, meant(place, document.data))
-            for place, _ in leaves(override.path, override.value)
-        ]
-        for (_, written, place), (earlier, its, undone) in product(changed, before):
-            if not _replaces(place, undone):
-                continue
-            same = place == undone
-            if same and again is not None and (written == its or earlier < again <= number):
-                continue
-            at = override.marks[override.path].key
-            cure = f"change {dotted(written)} first, or {dotted(its)} after it"
-            raise ScenarioError(
-                f"{at}: {dotted(override.path)} undoes {dotted(its)}, which is changed "
-                f"before it; {'change it once' if same else cure}"
-            )
-        before += changed
-
-
-def _replaces(place: Location, path: Location) -> bool:
-    """Whether what stands at `path` is gone once something else stands at `place`."""
-    return path[: len(place)] == place
 
 
 def _once_per_line(failures: Sequence[str]) -> list[str]:
@@ -263,8 +196,8 @@ def variant(document: Document, name: str | None, point: Point = ()) -> Document
     changed = document
     own = [] if name is None else document.variant(name)
     swept = [document.override(*factor) for factor in point]
-    _refuse_what_is_undone(document, swept)
-    _refuse_what_is_undone(document, [*own, *swept], len(own))  # over a variant's, sweeps win
+    refuse_what_is_undone(document, swept)
+    refuse_what_is_undone(document, [*own, *swept], len(own))  # over a variant's, sweeps win
     for override in (*own, *swept):
         if (key := override.path[0]) in _OF_ALL:
             place = override.marks[override.path].key

@@ -2,51 +2,21 @@
 
 import inspect
 import sys
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import NoneType
-from typing import Any, Literal, get_args, get_origin
-
-from pydantic import BaseModel, PlainValidator
-from pydantic.fields import FieldInfo
+from typing import Any
 
 from simfl.core.component import Component
-from simfl.core.units import Quantity, Share
 from simfl.errors import InputError, NameNotFound
 from simfl.scenario.distributions import DISTRIBUTIONS, Draw
-from simfl.scenario.distributions.base import OfTheNumber
-from simfl.scenario.fields import component_registry
 from simfl.scenario.parts.catalogue import DEVICES, DeviceClass, catalogue, device_class
-from simfl.scenario.parts.device_number import Drawn
-from simfl.scenario.parts.part import WorkedOut
 from simfl.scenario.reference.kinds import KINDS, plural, registry
+from simfl.scenario.reference.option import Option, option_lines, options
 from simfl.scenario.reference.references import bibtex
 
 DRAWS = "distributions"
 LISTED = (*KINDS, DRAWS, DEVICES)
 """Kinds of components, and what else is listed by name."""
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option of a component.
-
-    Attributes:
-        name: its key.
-        type: what it takes, with bounds.
-        default: as a scenario would write it; None with `required`.
-        required: whether it must be given.
-        unit: units that fit, or "".
-        description: what it does.
-    """
-
-    name: str
-    type: str
-    default: Any
-    required: bool
-    unit: str
-    description: str
 
 
 @dataclass(frozen=True)
@@ -182,13 +152,6 @@ def _is(plural: str, kind: str) -> bool:
     return kind in (plural, plural.removesuffix("s"))
 
 
-def options(model: type[BaseModel]) -> list[Option]:
-    """Return the keys of a component or of a scenario's part, its own before inherited ones."""
-    own = [name for name in model.model_fields if name in model.__annotations__]
-    names = [*own, *(name for name in model.model_fields if name not in own)]
-    return [option_of(name, model.model_fields[name]) for name in names]
-
-
 def _flow(value: Any) -> str:
     """Return a value as one line of YAML."""
     if not isinstance(value, dict):
@@ -211,106 +174,3 @@ def summary(component: type[Component] | type[Draw]) -> str:
 
 def _text(documented: object) -> str:
     return (inspect.getdoc(documented) or "").replace("``", "`")
-
-
-def option_of(name: str, field: FieldInfo) -> Option:
-    """Return the key that a `field`, called `name` in its class, is in a scenario."""
-    worked_out = any(isinstance(mark, WorkedOut) for mark in field.metadata)
-    unknown = worked_out or field.is_required()
-    default = None if unknown else field.get_default(call_default_factory=True)
-    return Option(
-        name=field.alias or name,
-        type=_type(field),
-        default=_plain(default, field),
-        required=field.is_required() and not worked_out,
-        unit=", ".join(unit for mark in _marks(field) for unit in mark.units),
-        description=" ".join((field.description or "").split()),
-    )
-
-
-def is_drawn(field: FieldInfo) -> bool:
-    """Return whether a distribution can stand for what a `field` takes."""
-    return any(isinstance(mark, Drawn) for mark in _marks(field))
-
-
-def _marks(field: FieldInfo) -> list[Quantity | Drawn]:
-    """Return what says which units a field takes, also where it may be null instead."""
-    annotated = [field, *map(FieldInfo.from_annotation, get_args(field.annotation))]
-    return [
-        mark for part in annotated for mark in part.metadata if isinstance(mark, Quantity | Drawn)
-    ]
-
-
-def _plain(value: Any, field: FieldInfo) -> Any:
-    """Return a default as a scenario would write it."""
-    if isinstance(value, Component):
-        return value.name
-    for mark in field.metadata:
-        if isinstance(mark, Quantity | Share) and isinstance(value, int | float):
-            return mark.dump(value)
-        if isinstance(mark, Drawn):
-            return None if value is None else mark.dump(value)
-    if isinstance(value, tuple | list):
-        return list(value)
-    return value if isinstance(value, str | int | float | NoneType) else str(value)
-
-
-def _type(field: FieldInfo) -> str:
-    members = component_registry(field)
-    if members is not None:
-        return f"{members.one}, by name or with options"
-    for mark in field.metadata:
-        if isinstance(mark, Drawn):
-            return f"{mark.name}, or a distribution"
-        if isinstance(mark, Quantity):
-            return mark.dimension.name
-        if isinstance(mark, OfTheNumber):
-            return "quantity"
-        if isinstance(mark, Share):
-            return "a share, such as 30% or 0.3"
-        if isinstance(mark, PlainValidator):
-            return ""  # its description says what it takes
-    text = _annotation(field.annotation)
-    bounds = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
-    limits = [
-        f"{sign} {getattr(mark, name)}"
-        for mark in field.metadata
-        for name, sign in bounds.items()
-        if getattr(mark, name, None) is not None
-    ]
-    return f"{text} {', '.join(limits)}".strip()
-
-
-def _annotation(annotation: Any) -> str:
-    names = {bool: "true or false", int: "whole number", float: "number", str: "text"}
-    if annotation in names:
-        return names[annotation]
-    if annotation in (None, NoneType):
-        return "null"
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Literal:
-        return " | ".join(map(str, arguments))
-    if origin in (tuple, list):
-        return f"list of {_annotation(arguments[0])}" if arguments else "list"
-    if origin is dict:
-        return "mapping"
-    if hasattr(annotation, "__metadata__"):
-        return _type(FieldInfo.from_annotation(annotation))
-    if arguments:
-        return " | ".join(_annotation(argument) for argument in arguments)
-    return str(getattr(annotation, "__name__", annotation))
-
-
-def option_lines(option: Option) -> str:
-    """Return what an option is as text, its name first."""
-    default = "required" if option.required else f"default {_yaml(option.default)}"
-    kind = f": {option.type}" if option.type else ""
-    units = f"; units: {option.unit}" if option.unit else ""
-    text = textwrap.indent(textwrap.fill(f"{option.description}{units}", 90), " " * 6)
-    return f"  {option.name}{kind} ({default})\n{text}".rstrip()
-
-
-def _yaml(value: Any) -> str:
-    if value is None:
-        return "none"
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -12,13 +12,10 @@ from simfl.scenario.reference.describe import (
     DRAWS,
     LISTED,
     Description,
-    Option,
-    is_drawn,
     kind_of,
-    option_lines,
-    option_of,
     overview,
 )
+from simfl.scenario.reference.option import Option, is_drawn, option_lines, option_of
 
 
 @dataclass(frozen=True)
