@@ -16,7 +16,13 @@ from simfl.papers.claims import Claim, Verdict, median, paired, seeds_of, values
 from simfl.papers.item import Item, Paper, items, papers
 from simfl.papers.measures import Measure, Record, read
 from simfl.report import formats
-from simfl.report.comparison import TEXT, difference_text, figure_text, interval_text, ratio_text
+from simfl.report.comparison_cells import (
+    TEXT,
+    difference_text,
+    figure_text,
+    interval_text,
+    ratio_text,
+)
 from simfl.runs.results.metric import Unit
 from simfl.runs.results.statistics import Figure, Ratio
 from simfl.scenario.parts.experiment import parse_seeds

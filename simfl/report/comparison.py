@@ -1,34 +1,20 @@
 """What a comparison says, in words: sections of rows for people, and how to read them."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from statistics import median
 from typing import Any
 
 from simfl.report import formats
 from simfl.report.axes import UNITS, unit_for
+from simfl.report.comparison_cells import cell_text
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
-from simfl.runs.results.compare import Cell, Column, Comparison, target_text
-from simfl.runs.results.metric import ACCURACY, NORMALISED, TERMINAL, Unit
+from simfl.runs.results.compare import Column, Comparison, target_text
+from simfl.runs.results.metric import ACCURACY, NORMALISED, TERMINAL
 from simfl.runs.results.several import judged_on
-from simfl.runs.results.statistics import Figure, Interval, Ratio
+from simfl.runs.results.statistics import Figure, Ratio
 
-TEXT: Mapping[str, Callable[[float], str]] = {
-    "share": lambda value: formats.percent(value, 2),
-    "time": formats.duration,
-    "bytes": formats.size,
-    "energy": formats.energy,
-    "count": formats.count,
-    "ratio": formats.ratio,
-    "number": lambda value: f"{value:.4g}" if math.isfinite(value) else formats.NOTHING,
-}
-SPREAD = {
-    **TEXT,  # three digits: one less than the mean's
-    "bytes": lambda value: formats.scaled(value, "B", 3),
-    "energy": lambda value: formats.scaled(value, "J", 3, fractions=True),
-}
 NAMES = {
     "accuracy": "accuracy",
     "terminal_accuracy": f"accuracy, last {TERMINAL_ROUNDS} rounds",
@@ -132,88 +118,6 @@ def head(comparison: Comparison, column: Column) -> str:
 def name_of(column: Column) -> str:
     """Return what a column is called; losses and metrics bring names of their own."""
     return NAMES.get(column.metric.name) or formats.metric(column.metric.name)
-
-
-def cell_text(column: Column, cell: Cell, text: Callable[[float], str] | None = None) -> str:
-    """Return one cell for people, its figures as `text` writes them (None: as suits each)."""
-    if cell is None:
-        return formats.NOTHING
-    if isinstance(cell, Ratio):
-        return ratio_text(cell, TEXT[column.metric.unit])
-    if column.versus is not None and column.ideal is None:
-        return difference_text(cell, column.metric.unit)
-    unit = column.metric.unit
-    spread = SPREAD[unit] if text is None else None
-    if text is None and unit == "number":
-        spread = partial(_beside, cell.mean)
-    return figure_text(cell, text or TEXT[unit], spread, target=column.target is not None)
-
-
-def _beside(mean: float, deviation: float) -> str:
-    """Return a number's deviation, with no more decimals than its mean has of four digits."""
-    if not 1e-4 <= abs(mean) < 1e4:
-        return f"{deviation:.3g}"
-    return f"{deviation:.{3 - math.floor(math.log10(abs(mean)))}f}"
-
-
-def figure_text(
-    figure: Figure,
-    text: Callable[[float], str],
-    spread: Callable[[float], str] | None = None,
-    *,
-    target: bool = False,
-) -> str:
-    """Return a number over seeds: mean and deviation, or the median where some seed lacks it."""
-    if not figure.missing:
-        deviation = f" ± {(spread or text)(figure.std)}" if figure.std > 0 else ""
-        return f"{text(figure.mean)}{deviation}"
-    never = "not yet" if figure.open else "never"
-    if figure.missing == figure.seeds:
-        return never if target else formats.NOTHING
-    lacks = never if target else "none"
-    if math.isnan(figure.median):
-        return f"{figure.missing} of {figure.seeds} {lacks}"
-    middle = lacks if math.isinf(figure.median) else text(figure.median)
-    return f"median {middle}, {figure.missing} of {figure.seeds} {lacks}"
-
-
-def ratio_text(ratio: Ratio, text: Callable[[float], str]) -> str:
-    """Return a ratio with its interval, or with why there is none."""
-    value = formats.times(ratio.value)
-    told = [interval_text(ratio.interval, formats.times)]
-    if ratio.interval is not None and not ratio.distinguishable:
-        told.append("not distinguishable")
-    if math.isfinite(ratio.horizon):
-        told.append(f"within {text(ratio.horizon)}")
-    return f"{value} {', '.join(told)}"
-
-
-def as_long(ratio: Ratio) -> str:
-    """Return a ratio of two times in a sentence."""
-    told = f"{formats.times(ratio.value)} as long"
-    if ratio.interval is not None:
-        told += f" {interval_text(ratio.interval, formats.times)}"
-    return told
-
-
-def difference_text(figure: Figure, unit: Unit) -> str:
-    """Return a difference: of shares in percentage points."""
-    if math.isnan(figure.mean):
-        return formats.NOTHING
-    if unit != "share":
-        return f"{figure.mean:+.4g} {interval_text(figure.interval, '{:+.4g}'.format)}"
-    return f"{_points(figure.mean)} points {interval_text(figure.interval, _points)}"
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:+.2f}"
-
-
-def interval_text(interval: Interval | None, text: Callable[[float], str]) -> str:
-    """Return an interval in brackets."""
-    if interval is None:
-        return "(one seed, no interval)"
-    return f"[{text(interval.low)}, {text(interval.high)}]"
 
 
 def legend(comparison: Comparison) -> list[str]:

@@ -1,6 +1,5 @@
 """One chart of runs for a paper or a slide: what `simfl plot` draws, with matplotlib."""
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -13,6 +12,7 @@ from simfl.errors import InputError, nearest
 from simfl.report import formats
 from simfl.report.axes import Axis
 from simfl.report.charts.curves import axis, extent
+from simfl.report.line_names import has_room, name_lines
 from simfl.report.measures import (
     ACCURACY,
     BYTES,
@@ -35,7 +35,6 @@ from simfl.runs.results.statistics import ANY, ENOUGH, Range, mean_interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.legend import Legend
 
 XS: Mapping[str, Measure] = {"time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY}
 YS: Mapping[str, Measure] = {
@@ -49,8 +48,6 @@ WIDTHS = {"column": 85.0, "page": 175.0, "slide": 250.0}
 """Millimetres: a column and the page of most journals, and a slide."""
 SMALLEST, LARGEST = 10, 2000
 """Millimetres of a picture's side."""
-SHORTEST = 8
-"""Letters of a name that are left of it."""
 SHAPE = 0.68
 """Height by width."""
 COLOURS = ("#245acc", "#e07020", "#28996a", "#aa115c", "#8a6708", "#2496ee", "#712f87", "#74728e")
@@ -137,8 +134,8 @@ def plot(
             _lines(axes, name, runs, across, up, band, index)
         _frame(axes, drawn, across, up, width_mm, log)
         if len(by_variant(drawn)) > 1:
-            _name(figure, axes, grows=height_mm is None)
-        if not _has_room(figure):
+            name_lines(figure, axes, grows=height_mm is None)
+        if not has_room(figure):
             sides = " by ".join(f"{side / MM:.0f}" for side in figure.get_size_inches())
             raise InputError(
                 f"a picture of {sides} mm has no room for its axes, with what is written around "
@@ -257,56 +254,6 @@ def _frame(
     up = axis(drawn | ends, 5, "y" in log)
     for name, scale in (("x", across), ("y", up)):
         _ticks(axes, name, scale)
-
-
-def _name(figure: "Figure", axes: "Axes", *, grows: bool) -> None:
-    """Name the lines beside them, or below the axes where the names would lie on lines.
-
-    Args:
-        figure: drawn but for the names.
-        axes: its only ones.
-        grows: whether the figure may become higher by what stands below its axes.
-    """
-    legend = axes.legend()
-    _has_room(figure)
-    box, room = legend.get_window_extent(), axes.get_window_extent()
-    fits = box.width <= 0.6 * room.width and box.height <= 0.6 * room.height
-    if fits and not any(
-        path.intersects_bbox(box, filled=False)
-        for line in axes.lines
-        for path in [line.get_transform().transform_path(line.get_path())]
-    ):
-        return
-    legend.remove()
-    below = _below(figure, axes, max(1, int(figure.bbox.width / box.width)))
-    if grows:
-        figure.set_figheight(figure.get_figheight() + below.get_window_extent().height / figure.dpi)
-
-
-def _below(figure: "Figure", axes: "Axes", columns: int) -> "Legend":
-    """Name the lines below their axes, with as many letters of each name as have room."""
-    lines, names = axes.get_legend_handles_labels()
-    most = max(map(len, names))
-    while True:
-        shown = [formats.shortened(name, most) for name in names]
-        legend = figure.legend(lines, shown, loc="outside lower center", ncols=columns)
-        _has_room(figure)  # not yet, perhaps
-        width = legend.get_window_extent().width
-        if width <= figure.bbox.width or most <= SHORTEST:
-            return legend
-        legend.remove()
-        most = max(SHORTEST, min(most - 1, int(most * figure.bbox.width / width)))
-
-
-def _has_room(figure: "Figure") -> bool:
-    """Give everything its place; return whether what is written around the axes leaves them any."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", message="constrained_layout not applied")
-        try:
-            figure.draw_without_rendering()
-        except UserWarning:
-            return False
-    return True
 
 
 def _ticks(axes: "Axes", name: str, scale: Axis) -> None:

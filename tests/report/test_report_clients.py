@@ -7,8 +7,10 @@ import pytest
 
 from simfl import run
 from simfl.report.charts.base import COLUMNS
-from simfl.report.charts.clients import client_times, participation, staleness
+from simfl.report.charts.client_times import client_times
+from simfl.report.charts.participation import participation
 from simfl.report.charts.rounds import outcomes
+from simfl.report.charts.staleness import staleness
 from simfl.runs.options import Options
 from simfl.scenario import Scenario
 from tests.made_runs import made_run

@@ -15,7 +15,8 @@ from simfl import run
 from simfl.errors import InputError
 from simfl.report import forked
 from simfl.report.caveats import seen_unequally
-from simfl.report.comparison import cell_text, figure_text, sections
+from simfl.report.comparison import sections
+from simfl.report.comparison_cells import cell_text, figure_text
 from simfl.report.comparison_forms import render
 from simfl.report.page.words import headline
 from simfl.report.width import PIPED

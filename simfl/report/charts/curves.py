@@ -8,8 +8,6 @@ thinned runs.  The page's script is given these numbers and draws what `draw` dr
 choice; a test compares the two on the first one.
 """
 
-import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +17,7 @@ from simfl.core.types import Floats, Ids
 from simfl.report import forked, formats
 from simfl.report.axes import Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Groups, all_runs, colour, legend
+from simfl.report.charts.embedded import short_numbers
 from simfl.report.measures import LOSS, TIME, Measure, on_grid
 from simfl.report.svg import HEIGHT, WIDE, WIDTH, Plot
 from simfl.runs.results.result import RunResult
@@ -138,7 +137,8 @@ def extent(
 def _points(run: RunResult, measures: Sequence[Measure]) -> dict[str, Any]:
     columns = {measure.key: np.asarray(measure.of(run), dtype=np.float64) for measure in measures}
     kept = _kept([columns[measure.key] for measure in measures])
-    return {"seed": run.seed} | {key: _numbers(column[kept]) for key, column in columns.items()}
+    short = {key: short_numbers(column[kept]) for key, column in columns.items()}
+    return {"seed": run.seed} | short
 
 
 def _kept(columns: Sequence[Floats]) -> Ids:
@@ -168,10 +168,10 @@ def _mean(runs: Sequence[RunResult], x: Measure, y: Measure) -> Any:
         return None
     grid, values = lines
     return {
-        "x": _numbers(grid),
-        "mean": _numbers(values.mean(axis=0)),
-        "low": _numbers(values.min(axis=0)),
-        "high": _numbers(values.max(axis=0)),
+        "x": short_numbers(grid),
+        "mean": short_numbers(values.mean(axis=0)),
+        "low": short_numbers(values.min(axis=0)),
+        "high": short_numbers(values.max(axis=0)),
         "tails": [tail for run in runs if (tail := _tail(run, x, y, float(grid[-1])))],
     }
 
@@ -188,19 +188,8 @@ def _tail(run: RunResult, x: Measure, y: Measure, start: float) -> dict[str, Any
         np.append(np.interp(start, at, values), values[beyond]),
     ]
     kept = _kept(columns)
-    across, up = (_numbers(column[kept]) for column in columns)
+    across, up = (short_numbers(column[kept]) for column in columns)
     return {"seed": run.seed, "x": across, "y": up}
-
-
-def _numbers(values: Floats) -> list[float | None]:
-    return [_short(v) for v in values.tolist()]
-
-
-def _short(value: Any) -> Any:
-    """Return a number as a page has it: six digits, or nothing; what is none stays as it is."""
-    if not isinstance(value, float):
-        return value
-    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 # Drawing; page/script/curves.js does the same ---------------------------------------------------
@@ -262,20 +251,3 @@ def axis(data: dict[str, Any], steps: int, log: bool = False) -> Axis:
         return logarithmic(label, data["positive"], high, units=data["units"], share=share)
     low, whole = data["low"], data["kind"] == "count"
     return linear(label, low, high, units=data["units"], steps=steps, whole=whole, share=share)
-
-
-def island(drawings: Sequence[Drawing]) -> str:
-    """Return the numbers of charts; see `embedded`.
-
-    Those that the script draws have them under their names, the others a table under their titles.
-    """
-    drawn = {d.data["name"]: d.data for d in drawings if d.data}
-    tables = {d.title: [[_short(v) for v in row] for row in d.table] for d in drawings if d.table}
-    return embedded(drawn | tables)
-
-
-def embedded(value: Any) -> str:
-    """Return plain data as JSON that can stand inside a page."""
-    text = json.dumps(value, separators=(",", ":"))
-    # Nothing in it may end the element that holds it.
-    return text.replace("<", "\\u003c").replace("&", "\\u0026")

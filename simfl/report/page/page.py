@@ -12,9 +12,13 @@ from pathlib import Path
 from simfl.core.files import write_output
 from simfl.core.rows import OUTCOMES
 from simfl.report import forked, formats, measures
-from simfl.report.charts import clients, costs, curves, rounds
+from simfl.report.charts import costs, curves, rounds
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.charts.base import Drawing, Groups, all_runs, with_clients
+from simfl.report.charts.client_times import client_times
+from simfl.report.charts.embedded import embedded, island
+from simfl.report.charts.participation import inequality, participation
+from simfl.report.charts.staleness import staleness
 from simfl.report.page.devices import Devices
 from simfl.report.page.factors import factors
 from simfl.report.page.fleet_groups import by_group
@@ -82,9 +86,9 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
         sections=sections,
         factors=swept and swept.table,
         many=len(groups) > curves.TOGETHER,
-        pivot=curves.embedded(swept.data if swept else {}),
+        pivot=embedded(swept.data if swept else {}),
         origins=origins(runs, groups),
-        island=curves.island([*([first] if first else []), *drawings]),
+        island=island([*([first] if first else []), *drawings]),
         script=script(),
         more=more or {},
     )
@@ -160,9 +164,7 @@ def _sections(groups: Groups) -> list[Section]:
         Section("Rounds", _without_none(durations, anatomy(told), rounds.outcomes(told), skew)),
         Section(
             "Clients",
-            _without_none(
-                clients.participation(told), clients.client_times(told), clients.staleness(told)
-            ),
+            _without_none(participation(told), client_times(told), staleness(told)),
             _clients(told),
         ),
         Section(
@@ -198,7 +200,7 @@ def _clients(groups: Groups) -> list[tuple[str, Table]]:
             mean_cell([float(d.heard.sum()) for d in devices], formats.count),
             mean_cell([float(d.never.sum()) for d in devices], formats.count),
             mean_cell([d.samples_lost for d in devices], formats.percent),
-            mean_cell([clients.inequality(run) for run in members], formats.ratio),
+            mean_cell([inequality(run) for run in members], formats.ratio),
         ]
         rows.append(cells)
     heads = ["variant", "devices asked", "heard", "never heard", "holding samples", "Gini"]

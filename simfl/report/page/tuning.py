@@ -11,9 +11,9 @@ import numpy as np
 from simfl.core.files import write_output
 from simfl.report import formats
 from simfl.report.axes import UNITS, Axis, linear, logarithmic
-from simfl.report.charts import curves
 from simfl.report.charts.base import Drawing, Rows, scale
-from simfl.report.comparison import TEXT
+from simfl.report.charts.embedded import island
+from simfl.report.comparison_cells import TEXT
 from simfl.report.page.rendering import render, script
 from simfl.report.page.tables import Cell, Table, leading_number, magnitude
 from simfl.report.svg import Plot
@@ -48,7 +48,7 @@ def page(tuning: Tuning) -> str:
         answer=answer(tuning),
         settings=settings(tuning),
         drawings=drawings,
-        island=curves.island(drawings),
+        island=island(drawings),
         trials=_table(tuning),
         script=script(),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs
-from simfl.report.comparison import as_long
+from simfl.report.comparison_cells import as_long
 from simfl.report.page.best import (
     FEW,
     MANY,

@@ -1,0 +1,107 @@
+"""Cells of a comparison in words: a number over seeds, a ratio, a difference, an interval."""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from simfl.report import formats
+from simfl.runs.results.compare import Cell, Column
+from simfl.runs.results.metric import Unit
+from simfl.runs.results.statistics import Figure, Interval, Ratio
+
+TEXT: Mapping[str, Callable[[float], str]] = {
+    "share": lambda value: formats.percent(value, 2),
+    "time": formats.duration,
+    "bytes": formats.size,
+    "energy": formats.energy,
+    "count": formats.count,
+    "ratio": formats.ratio,
+    "number": lambda value: f"{value:.4g}" if math.isfinite(value) else formats.NOTHING,
+}
+SPREAD = {
+    **TEXT,  # three digits: one less than the mean's
+    "bytes": lambda value: formats.scaled(value, "B", 3),
+    "energy": lambda value: formats.scaled(value, "J", 3, fractions=True),
+}
+
+
+def cell_text(column: Column, cell: Cell, text: Callable[[float], str] | None = None) -> str:
+    """Return one cell for people, its figures as `text` writes them (None: as suits each)."""
+    if cell is None:
+        return formats.NOTHING
+    if isinstance(cell, Ratio):
+        return ratio_text(cell, TEXT[column.metric.unit])
+    if column.versus is not None and column.ideal is None:
+        return difference_text(cell, column.metric.unit)
+    unit = column.metric.unit
+    spread = SPREAD[unit] if text is None else None
+    if text is None and unit == "number":
+        spread = partial(_beside, cell.mean)
+    return figure_text(cell, text or TEXT[unit], spread, target=column.target is not None)
+
+
+def _beside(mean: float, deviation: float) -> str:
+    """Return a number's deviation, with no more decimals than its mean has of four digits."""
+    if not 1e-4 <= abs(mean) < 1e4:
+        return f"{deviation:.3g}"
+    return f"{deviation:.{3 - math.floor(math.log10(abs(mean)))}f}"
+
+
+def figure_text(
+    figure: Figure,
+    text: Callable[[float], str],
+    spread: Callable[[float], str] | None = None,
+    *,
+    target: bool = False,
+) -> str:
+    """Return a number over seeds: mean and deviation, or the median where some seed lacks it."""
+    if not figure.missing:
+        deviation = f" ± {(spread or text)(figure.std)}" if figure.std > 0 else ""
+        return f"{text(figure.mean)}{deviation}"
+    never = "not yet" if figure.open else "never"
+    if figure.missing == figure.seeds:
+        return never if target else formats.NOTHING
+    lacks = never if target else "none"
+    if math.isnan(figure.median):
+        return f"{figure.missing} of {figure.seeds} {lacks}"
+    middle = lacks if math.isinf(figure.median) else text(figure.median)
+    return f"median {middle}, {figure.missing} of {figure.seeds} {lacks}"
+
+
+def ratio_text(ratio: Ratio, text: Callable[[float], str]) -> str:
+    """Return a ratio with its interval, or with why there is none."""
+    value = formats.times(ratio.value)
+    told = [interval_text(ratio.interval, formats.times)]
+    if ratio.interval is not None and not ratio.distinguishable:
+        told.append("not distinguishable")
+    if math.isfinite(ratio.horizon):
+        told.append(f"within {text(ratio.horizon)}")
+    return f"{value} {', '.join(told)}"
+
+
+def as_long(ratio: Ratio) -> str:
+    """Return a ratio of two times in a sentence."""
+    told = f"{formats.times(ratio.value)} as long"
+    if ratio.interval is not None:
+        told += f" {interval_text(ratio.interval, formats.times)}"
+    return told
+
+
+def difference_text(figure: Figure, unit: Unit) -> str:
+    """Return a difference: of shares in percentage points."""
+    if math.isnan(figure.mean):
+        return formats.NOTHING
+    if unit != "share":
+        return f"{figure.mean:+.4g} {interval_text(figure.interval, '{:+.4g}'.format)}"
+    return f"{_points(figure.mean)} points {interval_text(figure.interval, _points)}"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.2f}"
+
+
+def interval_text(interval: Interval | None, text: Callable[[float], str]) -> str:
+    """Return an interval in brackets."""
+    if interval is None:
+        return "(one seed, no interval)"
+    return f"[{text(interval.low)}, {text(interval.high)}]"
