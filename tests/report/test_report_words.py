@@ -316,3 +316,11 @@ def test_who_has_the_shortest_rounds_is_no_matter_of_chance(
         for seed, round_s in enumerate(lasts):
             made_run(tmp_path, name, seed, [0.5] * 4, round_s=round_s)
     assert " ".join(pace(by_variant(find_runs([tmp_path])))) == told
+
+
+def test_energy_to_a_target_is_told_where_there_is_room(tmp_path: Path) -> None:
+    """The command's table had it, the page's had not."""
+    for targets, columns in ((0.5,), 4), ((0.4, 0.5), 3), ((0.3, 0.4, 0.5), 3):
+        made_run(tmp_path / str(len(targets)), "a", 0, [0.1, 0.9], targets=targets)
+        [table, *_], _ = results(by_variant(find_runs([tmp_path / str(len(targets))])))
+        assert ("to 50%", columns) in table.above

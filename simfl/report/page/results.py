@@ -23,6 +23,8 @@ from simfl.runs.results.several import have_accuracy
 
 FITTING = 9
 """Columns that fit a page's width beside each other."""
+FITTING_WORDS = 7
+"""Those of which each may say of some seeds, in words, that they never reached the target."""
 
 
 def results(groups: Groups) -> tuple[list[Table], list[str]]:
@@ -33,8 +35,10 @@ def results(groups: Groups) -> tuple[list[Table], list[str]]:
     own = [c for c in comparison.columns if c.metric.unit == "number"]  # of losses and metrics
     wanted = [*([ROUNDS] if several else []), TIME, BYTES, WASTED, ENERGY, IDLE, NORMALISED]
     whole = [c for c in comparison.columns if c.target is None and c.metric in wanted]
-    to = [c for c in comparison.columns if c.target is not None and c.metric is not ENERGY]
+    to = [c for c in comparison.columns if c.target is not None]
     first = [*([Column(ACCURACY)] if evaluated else []), *own, *to]
+    if len(first) > FITTING_WORDS:
+        first = [c for c in first if c.target is None or c.metric is not ENERGY]
     seeded = any(len(runs) > 1 for runs in groups.values())
     both = len(first) + len(whole)
     parts = [first, whole] if first and both > FITTING else [[*first, *whole]]
