@@ -15,7 +15,7 @@ from simfl.scenario.language.yaml import read_yaml
 from simfl.scenario.language.yaml_writer import to_yaml
 
 PARSERS = {"pure": yaml.BaseLoader, "c": getattr(yaml, "CBaseLoader", None)}
-SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.yaml"))
+SCENARIOS = sorted((Path(__file__).parents[3] / "scenarios").rglob("*.yaml"))
 
 
 @pytest.fixture(params=PARSERS, autouse=True)

@@ -17,7 +17,7 @@ from tests.scenario.written import FULL, MINIMAL
 
 SCHEMA = scenario_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
-SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.yaml"))
+SCENARIOS = sorted((Path(__file__).parents[3] / "scenarios").rglob("*.yaml"))
 
 
 def fits(value: Any) -> bool:

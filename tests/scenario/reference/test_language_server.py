@@ -14,7 +14,7 @@ import pytest
 
 from simfl.cli import main
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 INSTALLED = TOP / "build" / "node" / "node_modules" / ".bin"
 PROGRAM = shutil.which("yaml-language-server", path=f"{INSTALLED}") or shutil.which(
     "yaml-language-server"
