@@ -8,7 +8,8 @@ import pytest
 from analysis.fedacs_rewards import blocks
 from analysis.fedcor_toy import Toy, choices
 from analysis.fedcor_trials import cosine, lines
-from analysis.fedcore_epochs import Line, Local, summary
+from analysis.fedcore_epochs import Line, summary
+from analysis.fedcore_local import Local
 from analysis.fedcore_times import shares
 from analysis.standing_out import BYTES, SELECTORS, TIME, standing_out
 from simfl.papers.measures import Record

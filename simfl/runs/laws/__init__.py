@@ -13,8 +13,9 @@ from simfl.runs.laws.books import (
     tables,
     trainings,
 )
+from simfl.runs.laws.bytes import bytes_moved, in_flight
 from simfl.runs.laws.clock import clock, deadlines, phases, round_numbers
-from simfl.runs.laws.costs import bytes_moved, energy, in_flight, power
+from simfl.runs.laws.energy import energy, power
 from simfl.runs.laws.models import accuracy, staleness
 from simfl.runs.laws.places import one_place, questions
 
