@@ -2,8 +2,8 @@
 
 The critical path of a round leads backwards from its end: to the last update that counted in it,
 through that client's upload, compute and download, and on to whoever's end let that client be sent
-out, until the end of the round before.  What is left is waiting.  A pause while a device is offline
-is part of the phase that it interrupts.
+out, until the end of the round before.  Of whoever came to nothing all is waiting, and so is what
+is left.  A pause while a device is offline is part of the phase that it interrupts.
 
 All times are whole nanoseconds, so they add up exactly.
 """
@@ -11,6 +11,7 @@ All times are whole nanoseconds, so they add up exactly.
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any
@@ -34,6 +35,8 @@ deadline, for clients who came to nothing, or for the server."""
 IDLE, POLL, DOWNLOAD, WAIT = 0, 1, 2, 5
 STEPS = ("selected_s", "download_end_s", "compute_end_s", "upload_end_s")
 """Columns with the ends of a participation's phases, and its beginning."""
+CUT_OFF = '"event":"participation"', '"upload_end_s":null'
+"""What stands in the log where a participation was booked that never came."""
 NOBODY = -1
 INSTANT_S = 1e-9
 """Times that differ by less are the same."""
@@ -115,8 +118,9 @@ class _Paths:
         self.round_ends = _nanoseconds(run.column("end_s")).tolist()
         steps = np.array([run.part(name) for name in STEPS], dtype=np.float64)
         self._steps = np.fmax.accumulate(_nanoseconds(np.nan_to_num(steps)), axis=0)
-        self._clients = run.part("client")
-        ended = np.flatnonzero(np.isfinite(steps[-1]))
+        self._run, self._clients = run, run.part("client")
+        self._cut_off: Flags = ~np.isfinite(steps[-1])
+        ended = np.flatnonzero(~self._cut_off)
         self._ended = {int(self._steps[-1, i]): int(i) for i in ended}
         polls = [poll for poll in _polls(run) if poll[1] > poll[0]]
         self._poll_starts = {stop: start for start, stop in polls}
@@ -141,8 +145,11 @@ class _Paths:
         phases = self.pause(at, end, WAIT)
         while part is not None:
             cuts = np.clip(self._steps[:, part], start, at).tolist()
-            for phase, (low, high) in enumerate(pairwise(cuts), start=DOWNLOAD):
-                phases[phase] += high - low
+            if self._cut_off[part]:
+                phases[WAIT] += at - cuts[0]
+            else:
+                for phase, (low, high) in enumerate(pairwise(cuts), start=DOWNLOAD):
+                    phases[phase] += high - low
             at = cuts[0]
             if at > start and at in self._poll_starts:
                 asked = max(self._poll_starts[at], start)
@@ -154,7 +161,20 @@ class _Paths:
     def _before(self, at: int) -> int | None:
         """Return the participation whose end let another begin at `at`, if there is one."""
         part = self._ended.get(at)
+        part = self._lost.get(at) if part is None else part
         return part if part is not None and self._steps[0, part] < at else None
+
+    @cached_property
+    def _lost(self) -> dict[int, int]:
+        """When participations ended that came to nothing, as far as the log says, and which."""
+        if self._run.log != "full" or not self._cut_off.any():
+            return {}
+        starts = zip(self._clients.tolist(), self._run.part("selected_s").tolist(), strict=True)
+        places = {start: place for place, start in enumerate(starts)}
+        lines = event_lines(self._run.folder)
+        booked = [decode(line) for line in lines if all(part in line for part in CUT_OFF)]
+        ends = [(e["t"], places.get((e["client"], e["selected_s"]))) for e in booked]
+        return {round(at_s * 1e9): place for at_s, place in ends if place is not None}
 
     def pause(self, start: int, end: int, phase: int) -> list[int]:
         """Return a stretch in which nobody who counted was at work: polled in, else of `phase`."""

@@ -4,6 +4,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario
 from simfl.testing.scenarios import scenarios
 from tests.made_runs import made_run
+from tests.tiny import TINY
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -102,6 +104,22 @@ def test_an_update_that_comes_while_the_server_is_busy_counts_in_the_next_round(
     assert seconds(anatomy)[0] == {"download": 1, "compute": 2, "upload": 1, "wait": 6}
     assert anatomy.clients.tolist() == [0, NOBODY]
     assert result.last_counted.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("policy", ["synchronous", {"name": "fedbuff", "buffer": 1}])
+def test_who_is_sent_out_in_place_of_one_that_left_was_waited_for(
+    policy: str | dict[str, Any], tmp_path: Path
+) -> None:
+    """The first works from 0 s and leaves at 10 s, and the second is sent out in its place."""
+    (tmp_path / "t.csv").write_text("device,start_s,end_s\na,0,10\nb,0,1000\n")
+    trace = {"name": "trace", "file": str(tmp_path / "t.csv"), "shift": False, "shuffle": False}
+    fleet = {"count": 2, "compute": "12 samples/s", "availability": {**trace, "period": "1000 s"}}
+    rounds = {"clients": 1, "policy": policy, "stop": {"rounds": 2}}
+    tiny = {**TINY, "fleet": fleet, "rounds": rounds, "selection": "round_robin"}
+    tiny["aggregation"] = "fedavg" if policy == "synchronous" else "fedbuff"
+    result = run(Scenario.from_dict(tiny), tmp_path / "runs", Options(time_only=True, jobs=1))[0]
+    phases_ns = dict(zip(PHASES, Anatomy.of(result).phases_ns.sum(axis=0).tolist(), strict=True))
+    assert (phases_ns["idle"], phases_ns["wait"]) == (0, 10e9)
 
 
 def test_the_path_goes_on_through_whose_end_let_a_client_be_sent_out(tmp_path: Path) -> None:
