@@ -31,7 +31,7 @@ class Errand:
         end: how it ended, None while under way.
         ended_s: when.
         landed_s: when its update had come that the server has yet to look for (inf: none had).
-        free_s: when its device, having delivered, leaves or is given something else to do.
+        free_s: when its device, having sent all, leaves or is given something else to do.
     """
 
     device: int

@@ -91,7 +91,7 @@ class Stretch:
         self._transfers.begin(transfer, phase)
 
     def _land(self) -> None:
-        self._errand.landed_s = self._timeline.now
+        self._errand.landed_s, self._errand.free_s = self._timeline.now, self.leaves_s
 
     def moved(self) -> int | None:
         """Return None if the transfer has ended by itself, or what had moved when the device left.

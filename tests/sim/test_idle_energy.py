@@ -182,6 +182,22 @@ def test_batteries_that_run_empty_do_so_evenly_while_nobody_looks():
     assert world.rounds[0].idle_energy_j == pytest.approx(0.5 * 2.5 * sum(charged + there))
 
 
+@pytest.mark.parametrize("on_offline", ["abort", "pause", "salvage"])
+def test_who_has_left_before_the_server_looks_idles_again_in_the_round_in_which_it_is_back(
+    on_offline,
+):
+    """It leaves at 13 s and is back at 15 s; a round ends at 18 s, and the server looks at 20 s."""
+    fleet = make_fleet(
+        1, 1, 8000, 8000, sessions=[[(0, 13), (15, INF)]], on_offline=on_offline, power=IDLE
+    )
+    policy = {"name": "synchronous", "deadline": "18 s", "late": "carry"}
+    network = {"name": "shared", "polling": "20 s"}
+    world = make(fleet, policy, network=network, stop=Stop(rounds=2), clients=1)
+    assert [row.end_s for row in world.rounds] == [18, 20 + 18]  # it is sent out anew at 20 s
+    idle_j = [row.idle_energy_j for row in world.rounds]
+    assert idle_j == pytest.approx([0.5 * 3, 0.5 * 2], abs=0.5 * 18 / 16)
+
+
 def test_large_groups_are_looked_at_by_sample():
     n = 3001
     sessions = [ALWAYS if i % 2 else [] for i in range(n)]

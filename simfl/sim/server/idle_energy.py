@@ -81,6 +81,9 @@ class IdleEnergy:
         """
         self.look()
         taking_part_j = self._watts * self._looked_s - self._watts_by_start
+        for errand in self._at_work.values():  # but for who has left, and only waits to be booked
+            if errand.free_s < self._looked_s:
+                taking_part_j -= errand.group.power.idle * (self._looked_s - errand.free_s)
         total_j = self._online_j - self._booked_j - taking_part_j
         fresh_j = total_j - self._told_j
         if fresh_j <= _ROUNDING * self._online_j:
