@@ -1,7 +1,7 @@
 """A whole CSV file as columns, for files that are read at one go."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -15,7 +15,7 @@ _LONGEST = 2**31 - 1
 """Characters of a cell at most."""
 
 
-def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
+def read_frame(path: Path, what: str = "", names: Collection[str] = ()) -> "pd.DataFrame":
     """Return the columns of a CSV file with a header, plain or gzipped.
 
     Only empty cells are missing; `NA` and `null` are text.
@@ -23,10 +23,11 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
     Args:
         path: where it is.
         what: it is, for messages.
+        names: columns that tell whose each row is, if they are there.
 
     Raises:
-        InputError: it can't be read or is empty, two columns have one name, or a row has more cells
-            than the header, or fewer.
+        InputError: it can't be read or is empty, two columns have one name, a row has more cells
+            than the header, or fewer, or two of the `names` in a column are one number.
     """
     import pandas as pd
 
@@ -46,9 +47,29 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
         try:
             # Whole columns: part by part, numbers among text would be written differently.
             frame = pd.read_csv(text, low_memory=False, keep_default_na=False, na_values=[""])
+            for column in map(str, frame):
+                if column.strip() in names and frame[column].dtype.kind in "iuf":
+                    text.seek(0)
+                    _refuse_merged(path, text, column, frame[column])
             return frame.rename(columns=str.strip)
         except (ValueError, OverflowError) as error:  # pandas' ParserError is one
             raise InputError(f"can't read {f'{what} {path}'.strip()}: {error}") from None
+
+
+def _refuse_merged(path: Path, text: TextIO, column: str, numbers: "pd.Series[float]") -> None:
+    """Refuse a column of names that are all numbers, if two of them are the same: '01' and '1'."""
+    import pandas as pd
+
+    written = pd.read_csv(text, usecols=[column], dtype=str, keep_default_na=False)[column]
+    pairs = pd.DataFrame({"number": numbers, "name": written}).drop_duplicates()
+    pairs["name"] = pairs["name"].str.strip()
+    pairs = pairs.drop_duplicates()
+    for _, same in pairs[pairs.duplicated("number", keep=False)].groupby("number"):
+        one, other, *_ = sorted(same["name"])
+        raise InputError(
+            f"{path}: column {column.strip()!r} has {one!r} and {other!r}, which are one number; "
+            "write one name everywhere, or begin different ones with a letter"
+        )
 
 
 def _widths(text: TextIO) -> Iterator[tuple[int, int]]:

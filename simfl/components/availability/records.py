@@ -162,7 +162,7 @@ def _changes(a: Ids, b: Ids, on: Flags, length: int) -> tuple[Ids, bool]:
 def _read(file: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    table = read_frame(file, "the availability trace")
+    table = read_frame(file, "the availability trace", ("device", "client_id"))
     if {"device", "client_id"} <= set(table.columns):
         raise InputError(f"{file}: has columns device and client_id, which mean the same; drop one")
     table = table.rename(columns={"client_id": "device"})

@@ -28,7 +28,7 @@ class Csv(TableDataset):
 
     @override
     def columns(self) -> Mapping[str, NDArray[Any]]:
-        table = read_frame(self.source())
+        table = read_frame(self.source(), names=() if self.client is None else (self.client,))
         return {str(name): _array(column.to_numpy()) for name, column in table.items()}
 
 

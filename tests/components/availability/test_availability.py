@@ -10,6 +10,7 @@ import pytest
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.spells import cell
 from simfl.core.seeds import Seeds
+from simfl.errors import InputError
 
 TRACE = """device,start_s,end_s
 a,0,100.5
@@ -223,3 +224,11 @@ def test_questions_about_few_of_a_large_group_come_to_what_a_question_to_all_doe
         ids = rng.integers(5_000, size=8)
         assert np.array_equal(some.online(ids, now), everybody.online(np.arange(5_000), now)[ids])
         assert some.next_change_s(ids[0], now) == everybody.next_change_s(ids[0], now)
+
+
+def test_devices_of_a_trace_that_are_one_number_are_not_taken_for_one(tmp_path: Path) -> None:
+    """Their rows were put together, and overlaps told of where there were none."""
+    (tmp_path / "t.csv").write_text("client_id,start_s,end_s\n7,0,5\n007,3,9\n")
+    trace = availabilities.parse({"name": "trace", "file": "t.csv"})
+    with pytest.raises(InputError, match="column 'client_id' has '007' and '7', which are one"):
+        trace.schedule(2, "phones", Seeds(0), tmp_path)

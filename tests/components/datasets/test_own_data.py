@@ -390,6 +390,17 @@ def test_owners_in_a_long_table_are_the_same_from_end_to_end(tmp_path):
     assert len(natural) == 3
 
 
+def test_names_of_clients_that_are_one_number_are_not_taken_for_one(tmp_path):
+    """`01` and `1` were one client, and nothing was said."""
+    rows = "".join(f"{row % 2},{row},{who}\n" for row, who in enumerate(["01", "2", " 2", "1"] * 5))
+    (tmp_path / "t.csv").write_text(f"label,a, who\n{rows}")
+    named = {"name": "csv", "file": str(tmp_path / "t.csv"), "client": "who"}
+    with pytest.raises(InputError, match="'who' has '01' and '1', which are one number; write one"):
+        scenario(named)
+    (tmp_path / "t.csv").write_text(f"label,a, who\n{rows.replace('01', '03')}")
+    assert len(scenario(named).data.dataset.load(None, Seeds(0)).natural) == 3
+
+
 def test_nobody_owns_what_is_nobodys(tmp_path):
     (tmp_path / "t.csv").write_text("label,a,who\n0,1,0\n1,2,\n0,3,1\n")
     with pytest.raises(InputError, match=r"column 'who' has 1 empty cells, .* row 2 of 3"):
