@@ -95,7 +95,12 @@ def headline(groups: Groups) -> list[str]:
     targets = all_targets(runs)
     met = [target for target in targets if any(run.reached(target) for run in runs)]
     missed = [target_text(target) for target in targets if target not in met]
-    sentences = race(standings(groups, met[-1]), met[-1]) if met else []
+    sentences = list[str]()
+    for target in reversed(met):
+        ranked = standings(groups, target)
+        sentences = [*race(ranked, target), *sentences]
+        if not math.isinf(ranked[0].time_s.middle):
+            break  # of those below all is in the table
     if missed or not met:
         none = formats.listed(missed, last="or") if missed else ""
         never = f"{_nobody(groups)} {none}; the " if missed else "The "
@@ -128,7 +133,7 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
     if math.isinf(first.time_s.middle):
         missing, seeds = first.time_s.missing, first.time_s.seeds
         ties = [s.name for s in ranked if (s.time_s.missing, s.time_s.seeds) == (missing, seeds)]
-        leader = f"{named(ties, count)} did" if count > 1 else "It was"
+        leader = f"{named(ties, count)} reached it" if count > 1 else "It was"
         each = " each" if len(ties) > 1 else ""
         reached = f"{seeds - missing} of {seeds}{each}"
         yet = " yet" if any(standing.time_s.open for standing in ranked) else ""
