@@ -26,6 +26,11 @@ class Finding:
     violation: str = ""
     skipped: str = ""
 
+    @property
+    def holds(self) -> bool:
+        """Whether the law was checked and is kept."""
+        return not (self.violation or self.skipped)
+
     def __str__(self) -> str:
         words = f"BROKEN  {self.violation}" if self.violation else self.skipped or "holds"
         return f"{self.law + ' ':.<18} {words}"

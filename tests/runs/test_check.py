@@ -202,11 +202,14 @@ def test_a_folder_of_runs_is_checked_run_by_run(
     shutil.copytree(busy, tmp_path / "several" / "b")
     assert main(["check", str(tmp_path / "several")]) == 0
     told = capsys.readouterr().out.splitlines()
-    outer = [line for line in told if not line.startswith(" ")]
-    assert [Path(line).name for line in outer[:-1]] == ["a", "b"]
-    assert outer[-1] == told[-1] == "2 runs: nothing is broken"
-    _, forge, _ = next(iter(FORGED.values()))
+    hold = f"{len(LAWS) + 1} laws hold"  # a line each said "holds": 500 for 25 runs
+    assert [Path(line).name for line in told[:-1]] == [f"a: {hold}", f"b: {hold}"]
+    assert told[-1] == "2 runs: nothing is broken"
+    law, forge, _ = next(iter(FORGED.values()))
     forge(tmp_path / "several" / "b")
     assert main(["check", str(tmp_path / "several")]) == 1
-    last = capsys.readouterr().out.splitlines()[-1]
+    first, second, *broken_laws, last = capsys.readouterr().out.splitlines()
+    assert first.endswith(hold)
+    assert not second.endswith(hold)
+    assert any(line.startswith(f"  {law} ") for line in broken_laws)
     assert last == f"BROKEN in 1 of 2 runs: {tmp_path / 'several' / 'b'}"
