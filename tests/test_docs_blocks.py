@@ -2,14 +2,17 @@
 
 import inspect
 import re
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 import pytest
 import yaml
 
 from simfl import Scenario
+from simfl.components.selectors.base import History
+from simfl.scenario.parts.device_trace import TracedNumber
 from simfl.testing.contract import ComponentContract
 
 ROOT = Path(__file__).parents[1]
@@ -84,3 +87,13 @@ def test_citations_lead_to_a_section() -> None:
     assert len(cited) > 25
     numbered = {f"0.{i}" for i in range(1, 11)} | {"G.1", "G.2", "G.3", "G.6", "H.3"}
     assert cited <= titles | numbered, sorted(cited - titles - numbered)
+
+
+def test_docs_name_what_selectors_see_and_traces_give() -> None:
+    """Who wrote a selector had to read simfl's code, or an AttributeError."""
+    extending, devices = (
+        (ROOT / "docs" / f"{name}.md").read_text() for name in ("extending", "devices")
+    )
+    assert [column.name for column in fields(History) if f"`{column.name}`" not in extending] == []
+    told = devices[devices.index("`columns` can name") :].split(".")[0]
+    assert set(re.findall("`([a-z]+)`", told)) == {"columns", *get_args(TracedNumber)}
