@@ -79,12 +79,16 @@ def _has_failed(run: RunResult) -> bool:
 
 
 def _failed(groups: Groups) -> list[str]:
-    failed = [f"{r.variant} seed {r.seed} {r.failure}" for r in all_runs(groups) if _has_failed(r)]
-    if not failed:
+    by_reason: dict[str, list[str]] = {}
+    for run in all_runs(groups):
+        if _has_failed(run):
+            by_reason.setdefault(run.failure, []).append(f"{run.variant} seed {run.seed}")
+    if not by_reason:
         return []
-    more = f"; and {formats.plural(len(failed) - FEW, 'more run')}" if len(failed) > FEW else ""
-    told = "; ".join(failed[:FEW])
-    return [f"{told}{more}; once that is mended, `simfl resume` goes on."]
+    told = [f"{formats.listed(who, FEW)} {reason}" for reason, who in by_reason.items()]
+    others = sum(map(len, list(by_reason.values())[FEW:]))
+    more = f"; and {formats.plural(others, 'more run')}" if others else ""
+    return [f"{'; '.join(told[:FEW])}{more}; once that is mended, `simfl resume` goes on."]
 
 
 def _not_finished(groups: Groups) -> list[str]:

@@ -267,6 +267,20 @@ def test_a_run_that_failed_says_by_what(broken_off: RunResult, tmp_path: Path) -
     assert "Not finished" not in page
 
 
+def test_what_five_runs_failed_by_is_told_once(tmp_path: Path) -> None:
+    """A mistake in a selector of one's own stood there three times, in a paragraph of its own."""
+    for seed in range(5):
+        folder = made_run(tmp_path, "own", seed, [0.5], finished=False).folder
+        path = folder / "provenance.json"
+        failed = {"round": 1, "error": "ValueError: no" if seed < 4 else "ValueError: yes"}
+        path.write_text(json.dumps({**json.loads(path.read_text()), "failed": failed}))
+    runs = [RunResult(tmp_path / "own" / f"seed-{seed}") for seed in range(5)]
+    assert dict(notes({"own": runs}))["Failed"].startswith(
+        "own seed 0, own seed 1, own seed 2 and 1 more in round 1: ValueError: no; own seed 4 in "
+        "round 1: ValueError: yes; once"
+    )
+
+
 def test_what_was_not_recorded_is_not_promised(tmp_path: Path) -> None:
     """The digest of an empty log stood there, and files with nothing in them."""
     runs = simfl.run(
