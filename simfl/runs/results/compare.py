@@ -190,11 +190,7 @@ def compare(
     Raises:
         InputError: these are no runs, there is no such variant, or a target is no share.
     """
-    require_several("results", results, "[load(folder), load(another)]", optional=False)
-    results = list(results)  # they may come one by one
-    for run in results:
-        if not isinstance(run, RunResult):
-            raise InputError(f"results: expected runs such as load(folder), got {run!r}")
+    results = _checked(results)
     require_several("targets", targets, "['60%']")
     groups = by_variant(results)
     for given, name in (("baseline", baseline), ("ideal", ideal)):
@@ -209,24 +205,47 @@ def compare(
         accuracies = sorted({parse_share(target) for target in targets})
     if untrained(results):  # which no target could be reached by
         accuracies = []
+    columns = _columns(results, accuracies, baseline, ideal)
+    return Comparison(groups, columns, accuracies, baseline)
+
+
+def _checked(results: Sequence[RunResult]) -> list[RunResult]:
+    """Return runs, which may come one by one.
+
+    Raises:
+        InputError: these are none.
+    """
+    require_several("results", results, "[load(folder), load(another)]", optional=False)
+    results = list(results)
+    for run in results:
+        if not isinstance(run, RunResult):
+            raise InputError(f"results: expected runs such as load(folder), got {run!r}")
+    return results
+
+
+def _columns(
+    results: Sequence[RunResult],
+    accuracies: Sequence[float],
+    baseline: str | None,
+    ideal: str | None,
+) -> list[Column]:
+    """Return what is compared: whole runs and what targets cost, then the same to the baseline."""
     whole = totals(results)
     columns = [Column(metric) for metric in whole]
-    costs = [metric for metric in (TIME, ROUNDS, BYTES, ENERGY) if Column(metric) in columns]
-    for target in accuracies:
-        columns += [Column(metric, target) for metric in costs]
-    if baseline is not None:
-        columns += [Column(metric, versus=baseline) for metric in whole if metric.judges]
-        for target in accuracies:
-            columns += [Column(metric, target, baseline) for metric in costs]
-        if not accuracies:
-            columns += [
-                Column(PER_ROUND[cost], versus=baseline) for cost in costs if cost in PER_ROUND
-            ]
-        if ideal is not None and have_accuracy(results):
-            if Column(TERMINAL) not in columns:  # what the improvement is of
-                columns.insert(columns.index(Column(ACCURACY)) + 1, Column(TERMINAL))
-            columns.append(Column(TERMINAL, versus=baseline, ideal=ideal))
-    return Comparison(groups, columns, accuracies, baseline)
+    costs = [metric for metric in (TIME, ROUNDS, BYTES, ENERGY) if metric in whole]
+    columns += [Column(metric, target) for target in accuracies for metric in costs]
+    if baseline is None:
+        return columns
+    columns += [Column(metric, versus=baseline) for metric in whole if metric.judges]
+    columns += [Column(metric, target, baseline) for target in accuracies for metric in costs]
+    if not accuracies:
+        per_round = [PER_ROUND[cost] for cost in costs if cost in PER_ROUND]
+        columns += [Column(metric, versus=baseline) for metric in per_round]
+    if ideal is not None and have_accuracy(results):
+        if Column(TERMINAL) not in columns:  # what the improvement is of
+            columns.insert(columns.index(Column(ACCURACY)) + 1, Column(TERMINAL))
+        columns.append(Column(TERMINAL, versus=baseline, ideal=ideal))
+    return columns
 
 
 def target_text(accuracy: float) -> str:
