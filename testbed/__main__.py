@@ -10,7 +10,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,26 @@ OTHERS = 9
 
 def main() -> int:
     """Run every scenario for real, simulate it, and write how far apart they are."""
+    arguments = _arguments()
+    results: list[dict[str, Any]] = []
+    try:
+        if not arguments.loopback:
+            check()
+        folder, earlier = Options().data_folder(), _results(arguments.out)
+        for scenario, variant in _planned(arguments):
+            result = _compared(scenario, variant, arguments, folder, earlier)
+            if result is not None:
+                results.append(result)
+                print(tables(results[-1:]), flush=True)
+                _write(arguments.out, results, earlier if arguments.scenarios else [])
+    except (Refused, SimflError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(tables(results))
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="testbed", description=__doc__)
     parser.add_argument("scenarios", nargs="*", type=Path, help="default: testbed/scenarios")
     parser.add_argument("--out", type=Path, default=Path("build/testbed.json"))
@@ -42,38 +62,38 @@ def main() -> int:
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="real runs of each scenario: N, not 1"
     )
-    arguments = parser.parse_args()
-    scenarios = arguments.scenarios or sorted((HERE / "scenarios").glob("*.yaml"))
-    results: list[dict[str, Any]] = []
+    return parser.parse_args()
+
+
+def _planned(arguments: argparse.Namespace) -> Iterator[tuple[Path, str]]:
+    """Yield each scenario with each of the variants that it is compared in."""
+    for scenario in arguments.scenarios or sorted((HERE / "scenarios").glob("*.yaml")):
+        for variant in arguments.variants or variants(scenario):
+            yield scenario, variant
+
+
+def _compared(
+    scenario: Path,
+    variant: str,
+    arguments: argparse.Namespace,
+    folder: Path | None,
+    earlier: list[dict[str, Any]],
+) -> dict[str, Any] | None:
+    """Return what is told of a scenario in a variant; None: this machine can't run that."""
+    load = os.getloadavg()[0]
     try:
-        if not arguments.loopback:
-            check()
-        folder = Options().data_folder()
-        earlier = _results(arguments.out)
-        for scenario in scenarios:
-            for variant in arguments.variants or variants(scenario):
-                load = os.getloadavg()[0]
-                try:
-                    result = compare(
-                        scenario, folder, variant, arguments.loopback, arguments.repeat
-                    )
-                except (NotInstalled, NoQuotas) as error:
-                    print(f"{scenario.stem} {variant} is left out: {error}", file=sys.stderr)
-                    continue
-                result["load"] = [load, os.getloadavg()[0]]
-                result["others"] = (result["others"] + _before(result, earlier))[:OTHERS]
-                ends_s, updates = result["ends_s"]["simulated"], result["simulated_updates"]
-                result["repeated"] = repeated(
-                    [_real(result), *result["others"]], {"ends_s": ends_s, "updates": updates}
-                )
-                results.append(result)
-                print(tables(results[-1:]), flush=True)
-                _write(arguments.out, results, earlier if arguments.scenarios else [])
-    except (Refused, SimflError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(tables(results))
-    return 0
+        result = compare(scenario, folder, variant, arguments.loopback, arguments.repeat)
+    except (NotInstalled, NoQuotas) as error:
+        print(f"{scenario.stem} {variant} is left out: {error}", file=sys.stderr)
+        return None
+    result["load"] = [load, os.getloadavg()[0]]
+    result["others"] = (result["others"] + _before(result, earlier))[:OTHERS]
+    simulated = {
+        "ends_s": result["ends_s"]["simulated"],
+        "updates": result["simulated_updates"],
+    }
+    result["repeated"] = repeated([_real(result), *result["others"]], simulated)
+    return result
 
 
 def _results(path: Path) -> list[dict[str, Any]]:

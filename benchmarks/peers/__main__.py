@@ -168,39 +168,48 @@ def contest(name, pythons, rounds, core):
                 peers.append(Peer(label, python, folder, core))
                 took = time.perf_counter() - began
                 print(f"{name} {label}: {peers[-1].why_not or f'{took:.0f} s'}", file=sys.stderr)
-            seconds = {peer.name: [] for peer in peers}
-            accuracy, memory = {}, {}
-            for _ in range(rounds + WARM_UP):
-                for peer in peers:
-                    done = seconds[peer.name]
-                    if peer.why_not is not None or (
-                        len(done) > WARM_UP and sum(done) > ENOUGH_S and peer.name != "simfl"
-                    ):
-                        continue
-                    if (said := peer.round()) is not None:
-                        done.append(said["seconds"])
-                        accuracy[peer.name] = said["accuracy"]
+            said = take_turns(peers, rounds + WARM_UP)
             memory = {peer.name: peer.peak_mb() for peer in peers if peer.why_not is None}
         finally:
             for peer in peers:
                 if peer.why_not is None:
                     peer.stop()
-    ours = seconds["simfl"][WARM_UP:]
-    rows = []
-    for peer in peers:
-        theirs = seconds[peer.name][WARM_UP:]
-        row = {"workload": name, "simulator": peer.name, "version": "", "ms_per_round": None}
-        row |= {"simfl_is_faster": None, "rounds": len(theirs), "peak_mb": memory.get(peer.name)}
-        row |= {"note": peer.why_not or ""}
-        if peer.why_not is None and theirs:
-            row["version"] = next(iter(peer.versions.values()))
-            row["ms_per_round"] = 1e3 * statistics.median(theirs)
-            row["simfl_is_faster"] = statistics.median(
-                their / our for their, our in zip(theirs, ours, strict=False)
-            )
-            row["note"] = f"accuracy {accuracy[peer.name]:.3f}" if accuracy[peer.name] else ""
-        rows.append(row)
-    return rows
+    ours = [one["seconds"] for one in said["simfl"][WARM_UP:]]
+    return [
+        {"workload": name} | row(peer, said[peer.name], ours, memory.get(peer.name))
+        for peer in peers
+    ]
+
+
+def take_turns(peers, rounds):
+    """Return what each simulator, by name, says of each of its rounds."""
+    said = {peer.name: [] for peer in peers}
+    for _ in range(rounds):
+        for peer in peers:
+            done = said[peer.name]
+            enough = len(done) > WARM_UP and sum(one["seconds"] for one in done) > ENOUGH_S
+            if peer.why_not is not None or (enough and peer.name != "simfl"):
+                continue
+            if (answer := peer.round()) is not None:
+                done.append(answer)
+    return said
+
+
+def row(peer, said, ours, memory_mb):
+    """Return the row of a simulator beside the seconds of our own rounds."""
+    theirs = [one["seconds"] for one in said[WARM_UP:]]
+    cells = {"simulator": peer.name, "version": "", "ms_per_round": None}
+    cells |= {"simfl_is_faster": None, "rounds": len(theirs), "peak_mb": memory_mb}
+    cells |= {"note": peer.why_not or ""}
+    if peer.why_not is None and theirs:
+        cells["version"] = next(iter(peer.versions.values()))
+        cells["ms_per_round"] = 1e3 * statistics.median(theirs)
+        cells["simfl_is_faster"] = statistics.median(
+            their / our for their, our in zip(theirs, ours, strict=False)
+        )
+        accuracy = said[-1]["accuracy"]
+        cells["note"] = f"accuracy {accuracy:.3f}" if accuracy else ""
+    return cells
 
 
 def main():
