@@ -195,4 +195,5 @@ def test_a_scenario_with_a_trace_survives_being_written_down() -> None:
 
 def test_a_file_as_a_spreadsheet_writes_it(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes(b"\xef\xbb\xbftime_s,factor\r\n0,0.5\r\n")
-    RateTrace(file=Path("x.csv")).read(tmp_path)
+    factors = RateTrace(file=Path("x.csv")).read(tmp_path)
+    assert factors.at(3600.0) == 0.5
