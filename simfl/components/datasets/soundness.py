@@ -24,12 +24,15 @@ def require_sound(dataset: Dataset, corpus: Corpus) -> None:
     if not len(corpus.train):
         raise InputError(f"{name} has no training samples")
     told = dataset.shape()
-    expected = "the shape of an input and the number of classes, such as ((28, 28), 10)"
+    many = "of classes" if dataset.targets == "classes" else f"of {dataset.targets} of each sample"
+    expected = f"the shape of an input and the number {many}, such as ((28, 28), 10)"
     expect(isinstance(told, tuple) and len(told) == 2 and np.iterable(told[0]), expected, told)
     shape, classes = told
     if corpus.classes != classes:
+        of_each = "" if dataset.targets == "classes" else " of each sample"
         raise InputError(
-            f"{name} says that it has {classes} classes, but its Corpus {corpus.classes}"
+            f"{name} says that it has {classes} {dataset.targets}{of_each}, but its Corpus "
+            f"{corpus.classes}"
         )
     natural = corpus.natural
     each = "the rows of each client of its own, an array each"
@@ -44,6 +47,11 @@ def require_sound(dataset: Dataset, corpus: Corpus) -> None:
             raise InputError(
                 f"{name} says that inputs have shape {tuple(shape)}, but its {part} samples have "
                 f"{samples.x.shape[1:]}"
+            )
+        if dataset.targets != "classes" and samples.y.size != len(samples.x) * classes:
+            raise InputError(
+                f"{name} says that it has {classes} {dataset.targets} of each sample, but its "
+                f"{part} samples' targets have shape {samples.y.shape}"
             )
         if len(samples):
             _check_values(f"{name}: {part} samples", samples, dataset, classes)

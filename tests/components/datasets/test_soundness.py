@@ -1,12 +1,18 @@
 """Data sets that nothing can be learned from are refused before anything is written."""
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from typing_extensions import override
 
 from simfl.build.data import Unfit, federate
-from simfl.components.datasets.base import datasets
+from simfl.components.datasets.base import Corpus, Dataset, datasets
+from simfl.components.datasets.clients import Samples
+from simfl.components.datasets.soundness import require_sound
 from simfl.components.partitions.base import partitions
+from simfl.core.returned import Unexpected
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from tests.tiny import RunTiny
@@ -88,6 +94,39 @@ def module(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
 
 def changes(odd: str) -> dict[str, object]:
     return {"data.dataset": {"name": "user_dataset:Mine", "odd": odd}}
+
+
+class Numbers(Dataset):
+    """Numbers to learn, `told` of each sample."""
+
+    name = "numbers"
+    targets = "numbers"
+    told: Any = 2
+
+    @override
+    def shape(self) -> tuple[tuple[int, ...], int]:
+        return self.told
+
+    @override
+    def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("told", "held", "width", "message"),
+    [
+        (((3,), 2), 1, 2, "says that it has 2 numbers of each sample, but its Corpus 1"),
+        (((3,), 3), 3, 2, r"3 numbers of each .* training samples' targets have shape \(80, 2\)"),
+        (3, 2, 2, "the number of numbers of each sample, such as"),
+    ],
+)
+def test_of_what_has_no_classes_none_are_told(
+    told: object, held: int, width: int, message: str
+) -> None:
+    """Targets of another width ended in an internal error of some shape."""
+    samples = Samples(np.ones((80, 3), np.float32), np.ones((80, width), np.float32))
+    with pytest.raises((InputError, Unexpected), match=message):
+        require_sound(Numbers(told=told), Corpus(samples, samples, held))
 
 
 def test_sound_data_are_learned_from(run_tiny: RunTiny) -> None:
