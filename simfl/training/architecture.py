@@ -37,7 +37,7 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
     if not Layout.of(module).size:
         raise InputError(f"model {model.name!r} has no parameters to train")
     inputs = example_input(module, shape, INPUTS)
-    with torch.no_grad():
+    with torch.enable_grad():
         outputs = module(inputs)
     if not isinstance(outputs, torch.Tensor) or outputs.shape != (INPUTS, classes):
         returned = getattr(outputs, "shape", type(outputs).__name__)
@@ -46,9 +46,20 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
             f"({INPUTS}, {classes}), one for each class, but gives "
             f"{tuple(returned) if isinstance(returned, torch.Size) else returned}"
         )
+    if not outputs.requires_grad:
+        raise InputError(
+            f"model {model.name!r} has outputs without a gradient, so it can't be trained; does "
+            f"`forward` detach them, or run under no_grad{_place(module)}?"
+        )
     return Architecture(
         profile_width(module, inputs),
         takes_tokens(module, shape),
         has_batch_norm(module),
         reads_tokens(module, shape),
     )
+
+
+def _place(module: torch.nn.Module) -> str:
+    """Return where a module's `forward` is written, in parentheses ("": not known)."""
+    code = getattr(type(module).forward, "__code__", None)
+    return "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"

@@ -70,6 +70,11 @@ class NoTensor(Plain):
         return [super().forward(x)]
 
 
+class Detached(Plain):
+    def forward(self, x):
+        return super().forward(x).detach()
+
+
 class CountsOnTheCpu(Plain):
     def forward(self, x):
         return super().forward(x) + x.sum().item()
@@ -125,6 +130,7 @@ CASES: dict[str, str] = {
     "broken": r"being tried: ZeroDivisionError: division by zero \(.*user_modules.py:44\)",
     "Stubborn": r"being tried: KeyError: 'what' \(.*user_modules.py:49\)",
     "NoTensor": "but gives list",
+    "Detached": r"outputs without a gradient, .* under no_grad \(.*user_modules.py:58\)\?",
 }
 
 
