@@ -29,6 +29,7 @@ from simfl.runs.folder.recorder import Recorder
 from simfl.runs.folder.stages import rule_changes
 from simfl.runs.folder.summary import Summary
 from simfl.runs.hidden_chance import telling_of_hidden_chance
+from simfl.runs.lost_memory import telling_of_lost_memory
 from simfl.runs.progress import Reporter
 from simfl.runs.results.result import RunResult
 from simfl.scenario.checks import components
@@ -72,7 +73,8 @@ def simulate(
     again = f"`{resuming(folder)}` goes on from the last checkpoint"
     if isinstance(scenario.data.dataset, Elsewhere):
         again = "run it again from Python, with `overwrite`"
-    with _noting_failure(folder, timeline, summary, again), telling_of_hidden_chance(parts):
+    noting = _noting_failure(folder, timeline, summary, again)
+    with noting, telling_of_hidden_chance(parts), telling_of_lost_memory(parts):
         with closing(Recorder(folder, builder.settings.metrics)) as recorder:
             server, answers = _recorded_server(folder, builder, timeline, recorder, every_s)
             timeline.listen(summary.listen, summary.kinds)

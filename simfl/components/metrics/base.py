@@ -45,7 +45,7 @@ class QualityMetric(Component, ABC):
 
     @abstractmethod
     def of(self, outputs: Floats, targets: NDArray[Any]) -> float:
-        """Return the measure; NaN: these samples give none.
+        """Return the measure; NaN: these samples give none.  Nothing is remembered in between.
 
         Args:
             outputs: `(n, c)` what the model says of each sample, such as logits; one column, the

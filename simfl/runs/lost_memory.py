@@ -1,0 +1,58 @@
+"""What users' components remember where nothing is kept: no checkpoint has it."""
+
+import logging
+import pickle
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+
+from simfl.components.coresets.base import Coreset
+from simfl.components.losses.base import Loss
+from simfl.components.metrics.base import QualityMetric
+from simfl.components.optimizers.base import Optimizer
+from simfl.components.schedules.base import Schedule
+from simfl.core.at_work import names, users_own
+from simfl.core.component import Component
+
+_LOG = logging.getLogger(__name__)
+_FORGETFUL = (Coreset, Loss, Optimizer, QualityMetric, Schedule)
+"""Whom no replay asks again, and who may be asked in other processes, each time in another one."""
+
+
+@contextmanager
+def telling_of_lost_memory(components: Sequence[Component]) -> Iterator[None]:
+    """Warn, once the body is done or has failed, if one of users' `components` remembers something.
+
+    It is seen in this process alone.
+    """
+    own = [one for one in users_own(components) if isinstance(one, _FORGETFUL)]
+    before = [_memory(one) for one in own]
+    try:
+        yield
+    finally:
+        for one, then in zip(own, before, strict=True):
+            now = _memory(one)
+            if changed := [name for name in now if now[name] != then.get(name)]:
+                _tell(names([one]), ", ".join(changed))
+
+
+@cache  # once for all runs of this process
+def _tell(who: str, attributes: str) -> None:
+    _LOG.warning(
+        "%s: what it remembers (%s) changed during the run. Only selectors, aggregators, "
+        "compressors and filters may: of others no checkpoint has it, and the next run in this "
+        "process goes on with it, so the run may not come out the same again, nor after --resume",
+        who,
+        attributes,
+    )
+
+
+def _memory(component: Component) -> dict[str, object]:
+    """Return what the private attributes of a component hold, as something to be compared."""
+    memory: dict[str, object] = {}
+    for name, value in (component.__pydantic_private__ or {}).items():
+        try:
+            memory[name] = pickle.dumps(value)
+        except Exception:  # there is no telling
+            memory[name] = None
+    return memory
