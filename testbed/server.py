@@ -22,7 +22,7 @@ class Server:
         self._rules, self._model, self._note = rules, model, note
         self._online: dict[int, asyncio.Queue[bytes | None]] = {}
         self._orders = 0
-        self._open: dict[int, int] = {}  # orders whose updates are awaited -> clients
+        self._open: dict[int, asyncio.Queue[bytes | None]] = {}  # awaited orders -> their streams
         self._updates: list[tuple[Facts, Floats]] = []
         self._news = asyncio.Event()
 
@@ -56,7 +56,7 @@ class Server:
             if self._online.get(client) is stream:  # neither joined anew nor sent home
                 del self._online[client]
                 self._note(event="left", at=time.monotonic(), client=client)
-            self._open = {order: who for order, who in self._open.items() if who != client}
+            self._open = {order: its for order, its in self._open.items() if its is not stream}
             self._news.set()
 
     async def _deliver(self, message: bytes, _: grpc.aio.ServicerContext) -> bytes:
@@ -78,9 +78,9 @@ class Server:
     def _order(self) -> None:
         """Have everybody train who is online and has no order."""
         at, version = time.monotonic(), len(self.models)
-        for client in sorted(self._online.keys() - self._open.values()):
+        for client in sorted(c for c, s in self._online.items() if s not in self._open.values()):
             self._orders += 1
-            self._open[self._orders] = client
+            self._open[self._orders] = self._online[client]
             facts = {"order": self._orders, "version": version}
             message = pack(facts, self._model.data)
             told = {"client": client, "round": version, "bytes": len(message)}
@@ -99,8 +99,8 @@ class Server:
                 await self._until(lambda: rules.over(len(self._updates), len(self._open)))
         updates, self._updates = self._updates[: rules.enough], self._updates[rules.enough :]
         if not rules.buffered:
-            for client in self._open.values():
-                self._online[client].put_nowait(pack({"stop": True}))
+            for stream in self._open.values():
+                stream.put_nowait(pack({"stop": True}))
             self._open, self._updates = {}, []
         return self._aggregate(start, updates)
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import grpc
 
 from testbed.client import Client
 from testbed.journals import writer
-from testbed.messages import OPTIONS, SERVICE, Floats
+from testbed.messages import OPTIONS, SERVICE, Floats, pack, unpack
 from testbed.network import Loopback
 from testbed.processes import to_the_end
 from testbed.rules import Rules
@@ -141,3 +142,30 @@ def test_who_leaves_is_not_waited_for_and_counts_again_once_back(size: int) -> N
     assert [line["client"] for line in federation.told("joined")][2:] == [2]
     assert [line["client"] for line in federation.told("left")] == [2]
     assert used(federation) == [[(1, 0)], [(1, 0), (2, 0)]]
+
+
+def test_what_is_told_who_joined_anew_is_not_dropped_once_its_old_stream_ends() -> None:
+    federation = Federation(Rules(1, 2, 2, 2))
+
+    async def joining_twice() -> None:
+        async with (
+            grpc.aio.insecure_channel(federation.address, options=OPTIONS) as old,
+            grpc.aio.insecure_channel(federation.address, options=OPTIONS) as new,
+        ):
+            streams = []
+            for channel in (old, new):
+                open_stream = channel.unary_stream(f"/{SERVICE}/Orders")
+                streams.append(open_stream(b"2", wait_for_ready=True))
+                while len(federation.told("joined")) < len(streams):
+                    await asyncio.sleep(0.001)
+            works = asyncio.create_task(federation.client(1, 0.1))
+            facts, model = unpack(await streams[1].read())
+            streams[0].cancel()
+            await asyncio.sleep(0.2)
+            update = pack({**facts, "client": 2, "samples": 1}, np.full_like(model, 2).data)
+            with suppress(grpc.aio.AioRpcError):  # it may have gone home
+                await new.unary_unary(f"/{SERVICE}/Deliver")(update)
+            await works
+
+    federation.run(joining_twice)
+    assert used(federation) == [[(1, 0), (2, 0)]]
