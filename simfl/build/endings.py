@@ -6,8 +6,8 @@ from functools import partial
 
 from simfl.components.selectors.base import Selector
 from simfl.core.component import overrides
-from simfl.scenario.checks import Objection
 from simfl.scenario.scenario import Scenario
+from simfl.scenario.whole import Objection
 from simfl.sim.server.server import Server
 
 

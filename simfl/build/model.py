@@ -15,8 +15,9 @@ from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Params
 from simfl.errors import InputError, ScenarioError
-from simfl.scenario.checks import Objection, placed
+from simfl.scenario.checks import placed
 from simfl.scenario.scenario import Scenario
+from simfl.scenario.whole import Objection
 from simfl.training.executors.base import Executor
 
 TRAINED_COPIES = 2

@@ -19,7 +19,7 @@ from simfl.scenario.document import Document, within
 from simfl.scenario.fields import by_name, model_within, option_names, with_unit
 from simfl.scenario.hints import Unknown, describes
 from simfl.scenario.language.place import Key, Location, Place, dotted
-from simfl.scenario.language.yaml import MOST_PROBLEMS
+from simfl.scenario.language.yaml_builder import MOST_PROBLEMS
 from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.parts.fleet import Group
 

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import simfl.scenario.language.yaml as language
+import simfl.scenario.language.yaml_builder as language
 from simfl.errors import ScenarioError
 from simfl.scenario.language.yaml import read_yaml
 from simfl.scenario.language.yaml_writer import to_yaml

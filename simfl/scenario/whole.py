@@ -1,0 +1,112 @@
+"""What can't go together in a scenario and is no single component's concern."""
+
+from collections.abc import Iterator
+
+from simfl.core.arguments import called
+from simfl.core.circumstances import Circumstances
+from simfl.errors import nearest
+from simfl.scenario.distributions.data_size import DataSize
+from simfl.scenario.language.place import Location
+from simfl.scenario.parts.correlation import Correlations
+from simfl.scenario.parts.experiment import Experiment
+
+Objection = tuple[Location, str]
+"""Where something can't go with the rest, and why."""
+
+
+def of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
+    """Yield what concerns no component alone."""
+    yield from _of_rounds(scenario, facts)
+    if facts.trains and facts.deals_itself and scenario.evaluation.on == "train":
+        yield (
+            ("evaluation", "on"),
+            f"data set {facts.dataset!r} makes a client's samples only when it trains; use test",
+        )
+    yield from _of_energy(scenario, facts)
+    yield from _of_augmentation(scenario, facts)
+    if all(not group.availability.ever_online for group in scenario.fleet):
+        yield ("fleet",), "no device is ever online"
+    if scenario.data.partition.pools_test and not scenario.data.test_share:
+        yield ("data", "test_share"), "must be above 0: there would be nothing to test on"
+    yield from _of_groups(scenario)
+
+
+def _of_rounds(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
+    """Yield numbers of clients that there are not, and an end that never comes."""
+    if facts.clients > facts.devices:
+        yield (
+            ("rounds", "clients"),
+            f"{facts.clients} clients per round, but the fleet has only {facts.devices} devices",
+        )
+    if (scenario.rounds.min_clients or 0) > facts.devices:
+        yield (
+            ("rounds", "min_clients"),
+            f"{scenario.rounds.min_clients} clients to begin a round, but the fleet has only "
+            f"{facts.devices} devices",
+        )
+    if not facts.trains and facts.ends_by == {"accuracy"}:
+        yield (
+            ("rounds", "stop"),
+            f"needs rounds, time, bytes or energy: under {called('--time-only', 'time_only')} no "
+            "accuracy is ever reached",
+        )
+
+
+def _of_energy(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
+    """Yield an end by energy, where nothing takes any."""
+    at_work = any(group.power is not None and group.power.at_work for group in scenario.fleet)
+    if scenario.rounds.stop.energy is not None and not scenario.powered:
+        yield ("rounds", "stop", "energy"), "no group of the fleet says what `power` it takes"
+    elif facts.ends_by == {"energy"} and not at_work:
+        yield (
+            ("rounds", "stop"),
+            "needs more than energy: work takes no `power` in any group, and who never waits for "
+            "others takes none at all",
+        )
+
+
+def _of_augmentation(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
+    """Yield what the data set's samples do not allow."""
+    how = scenario.training.augmentation
+    if how.of_images() is None:
+        return
+    if len(facts.shape) != 3:
+        yield ("training", "augmentation"), f"data set {facts.dataset!r} has no images"
+    elif how.crop and scenario.data.dataset.black is None:
+        yield (
+            ("training", "augmentation", "crop"),
+            "images are normalised pixel by pixel, so that a crop has no border of one colour",
+        )
+    elif how.crop >= (side := min(facts.shape[1:])):
+        yield (
+            ("training", "augmentation", "crop"),
+            f"must be below {side}, the side of an image, but got {how.crop}: some crops would "
+            "hold nothing of it",
+        )
+
+
+def _of_groups(scenario: Experiment) -> Iterator[Objection]:
+    cells, first = scenario.network.cell_names, dict[str, int]()
+    correlated = Correlations.of(scenario.correlate).names
+    for index, group in enumerate(scenario.fleet):
+        if (twin := first.setdefault(group.name, index)) != index:
+            yield (
+                ("fleet", index, "name"),
+                f"another group, fleet[{twin}], is called {group.name!r} too; each has a name of "
+                "its own",
+            )
+        if group.cell is not None and group.cell not in cells:
+            hint = nearest(group.cell, cells) or "; it has no cells"
+            yield ("fleet", index, "cell"), f"the network has no cell {group.cell!r}{hint}"
+        for name in correlated:
+            if name in group.traced:
+                yield (
+                    ("correlate",),
+                    f"{name} can't be correlated: fleet[{index}] takes it from a trace",
+                )
+            elif isinstance(group.draw(name), DataSize):
+                yield (
+                    ("correlate",),
+                    f"{name} can't be correlated: fleet[{index}] has it follow the data sizes; "
+                    "correlate samples instead, or give it another distribution",
+                )
