@@ -83,4 +83,5 @@ def _of_preset(path: Location, options: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(preset, str) or preset not in presets:
         return {}
     resolved = registry.dump(registry.parse({"name": name, "preset": preset}))
-    return {key: resolved[key] for key in {key for each in presets.values() for key in each}}
+    sets = dict.fromkeys(key for options in presets.values() for key in options)
+    return {key: resolved[key] for key in sets}
