@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
+from simfl.coordinators.aggregation import Aggregation
 from simfl.coordinators.answers import ProbeAnswers
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing, moment
 from simfl.coordinators.early import EarlyResults
@@ -18,8 +19,8 @@ from simfl.core.at_work import names, users_own
 from simfl.core.blame import blaming
 from simfl.core.evaluation import Evaluation
 from simfl.core.readonly import read_only
-from simfl.core.returned import check_numbers, check_vector, expect
-from simfl.core.types import Corrections, Floats, Params
+from simfl.core.returned import expect
+from simfl.core.types import Floats, Params
 from simfl.core.work import OrderBatch, Plan, WorkOrder, WorkResult
 from simfl.errors import ComponentError
 from simfl.sim.coordinator import Aggregated, Arrival
@@ -54,7 +55,7 @@ class TrainingCoordinator(BaseCoordinator):
         super().__init__(self._execute, choosing)
         self.version = 0
         self._executor = executor
-        self._aggregator = aggregator
+        self._aggregation = Aggregation(aggregator)
         self._global = model
         self._models: dict[int, Params] = {0: model.initial}
         self._nominal = nominal
@@ -114,7 +115,7 @@ class TrainingCoordinator(BaseCoordinator):
             received = [self._contribution(r, by_key[r.order.key]) for r in good]
             model, change = self.model, None
             if contributions := self._path.let_through(received, round_, self.version):
-                model = self._next_model(contributions, summed, round_)
+                model = self._aggregation.next_model(self.model, contributions, summed, round_)
                 self._observe(round_, selected, contributions, by_key)
                 change = model - self.model
             self._path.moved(self.version, change)
@@ -136,21 +137,6 @@ class TrainingCoordinator(BaseCoordinator):
         results = self._collect([arrival.order for arrival in arrivals.values()])
         good = [result for result in results if is_sound(result)]
         return good, [result.order.key for result in results if not is_sound(result)]
-
-    def _next_model(
-        self, contributions: Sequence[Contribution], summed: Sum | None, round_: int
-    ) -> Params:
-        """Return what the aggregator makes of contributions, or of their sum if there is one."""
-        with blaming(self._aggregator, f"aggregating in round {round_}"):
-            if summed is None:
-                with np.errstate(over="ignore", invalid="ignore"):  # of training that diverges
-                    model = self._aggregator.aggregate(read_only(self.model), contributions)
-            else:
-                model = self.model if summed.total is None else summed.total.astype(np.float32)
-            check_vector(model, self.model)
-        if users_own([self._aggregator]):  # who may go on to change what it has returned
-            return model.copy()
-        return np.require(model, requirements="W")  # it may be the one that was only to be read
 
     def _refuse_nonsense(self, clients: Sequence[int], round_: int) -> None:
         """Blame users' code that makes no finite numbers; else training has diverged.
@@ -195,14 +181,14 @@ class TrainingCoordinator(BaseCoordinator):
     def adopt(self, rules: Self, same: Container[str]) -> None:
         super().adopt(rules, same)
         if "aggregation" in same:
-            rules._aggregator.load_state_dict(self._aggregator.state_dict())
+            rules._aggregation.aggregator.load_state_dict(self._aggregation.aggregator.state_dict())
         if "compression" in same:
             rules._path.owed = self._path.owed
             rules._path.compressor.load_state_dict(self._path.compressor.state_dict())
         if "filter" in same:
             rules._path.filter.load_state_dict(self._path.filter.state_dict())
         rules._path.changes = self._path.changes
-        self._aggregator, self._path = rules._aggregator, rules._path
+        self._aggregation, self._path = rules._aggregation, rules._path
         self._nominal = rules._nominal
         self._answers.end_all()
 
@@ -233,11 +219,7 @@ class TrainingCoordinator(BaseCoordinator):
         """Return `(r,)` by what models are multiplied before they are added up, if that is all."""
         sizes = self._executor.task.data.sizes
         samples = [int(sizes[arrival.order.client]) for arrival in arrivals]
-        with blaming(self._aggregator, "weighing updates"):
-            weights = self._aggregator.weigh(samples, [arrival.copies for arrival in arrivals])
-            if weights is not None:
-                check_numbers(weights, len(samples), "weights")
-        return weights
+        return self._aggregation.weights(arrivals, samples)
 
     def _collect(self, orders: Sequence[WorkOrder]) -> list[WorkResult]:
         """Return the results of `orders`, those computed early included, in canonical order."""
@@ -300,23 +282,7 @@ class TrainingCoordinator(BaseCoordinator):
 
     def _batch(self, orders: Sequence[WorkOrder]) -> OrderBatch:
         bases = {order.base: self._models[order.base] for order in orders}
-        return OrderBatch(bases, orders, self._corrections(orders))
-
-    def _corrections(self, orders: Sequence[WorkOrder]) -> Corrections | None:
-        """Return what the aggregator has `orders` add to every gradient, if anything.
-
-        Work for a probe, whose bytes are those of a model, has no corrections.
-        """
-        if not self._aggregator.corrects or any(order.for_probe for order in orders):
-            return None
-        with blaming(self._aggregator, "correcting gradients"):
-            corrections = {order.key: self._aggregator.correction(order.client) for order in orders}
-            given = {key: vector for key, vector in corrections.items() if vector is not None}
-            some = 0 < len(given) < len(corrections)
-            expect(not some, "a correction for everybody, or nobody", f"{len(given)} corrections")
-            for vector in given.values():
-                check_vector(vector, self.model)
-        return given or None
+        return OrderBatch(bases, orders, self._aggregation.corrections(orders, self.model))
 
     @override
     def evaluate(self, round_: int) -> Evaluation | None:
@@ -342,7 +308,7 @@ class TrainingCoordinator(BaseCoordinator):
             "trial": self._answers.trial,
             "path": self._path.state_dict(),
             "selector": self._selector.state_dict(),
-            "aggregator": self._aggregator.state_dict(),
+            "aggregator": self._aggregation.aggregator.state_dict(),
         }
 
     @override
@@ -352,4 +318,4 @@ class TrainingCoordinator(BaseCoordinator):
         self._answers.trial = state["trial"]
         self._path.load_state_dict(state["path"])
         self._selector.load_state_dict(state["selector"])
-        self._aggregator.load_state_dict(state["aggregator"])
+        self._aggregation.aggregator.load_state_dict(state["aggregator"])

@@ -1,0 +1,77 @@
+"""The scenario's aggregator, asked; what it returns is checked, and its errors are its own."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simfl.components.aggregators.base import Aggregator, Contribution
+from simfl.core.at_work import users_own
+from simfl.core.blame import blaming
+from simfl.core.readonly import read_only
+from simfl.core.returned import check_numbers, check_vector, expect
+from simfl.core.types import Corrections, Floats, Params
+from simfl.core.work import WorkOrder
+from simfl.sim.coordinator import Arrival
+from simfl.training.executors.sums import Sum
+
+
+class Aggregation:
+    """Asks an aggregator, which may be a user's own.
+
+    Args:
+        aggregator: fresh.
+    """
+
+    def __init__(self, aggregator: Aggregator) -> None:
+        self.aggregator = aggregator
+
+    def next_model(
+        self, model: Params, contributions: Sequence[Contribution], summed: Sum | None, round_: int
+    ) -> Params:
+        """Return what comes of the present `model` `(p,)`.
+
+        Args:
+            model: which contributions are to change.
+            contributions: of the round.
+            summed: their sum, if there is one.
+            round_: which.
+        """
+        with blaming(self.aggregator, f"aggregating in round {round_}"):
+            if summed is None:
+                with np.errstate(over="ignore", invalid="ignore"):  # of training that diverges
+                    made = self.aggregator.aggregate(read_only(model), contributions)
+            else:
+                made = model if summed.total is None else summed.total.astype(np.float32)
+            check_vector(made, model)
+        if users_own([self.aggregator]):  # who may go on to change what it has returned
+            return made.copy()
+        return np.require(made, requirements="W")  # it may be the one that was only to be read
+
+    def weights(self, arrivals: Sequence[Arrival], samples: Sequence[int]) -> Floats | None:
+        """Return `(r,)` by what models are multiplied before they are added up, if that is all.
+
+        Args:
+            arrivals: of the models.
+            samples: that the client of each holds.
+        """
+        with blaming(self.aggregator, "weighing updates"):
+            weights = self.aggregator.weigh(samples, [arrival.copies for arrival in arrivals])
+            if weights is not None:
+                check_numbers(weights, len(samples), "weights")
+        return weights
+
+    def corrections(self, orders: Sequence[WorkOrder], model: Params) -> Corrections | None:
+        """Return what `orders` are to add to every gradient, if anything: vectors like `model`.
+
+        Work for a probe, whose bytes are those of a model, has no corrections.
+        """
+        if not self.aggregator.corrects or any(order.for_probe for order in orders):
+            return None
+        with blaming(self.aggregator, "correcting gradients"):
+            corrections = {order.key: self.aggregator.correction(order.client) for order in orders}
+            given = {key: vector for key, vector in corrections.items() if vector is not None}
+            some = 0 < len(given) < len(corrections)
+            expect(not some, "a correction for everybody, or nobody", f"{len(given)} corrections")
+            for vector in given.values():
+                check_vector(vector, model)
+        return given or None
