@@ -72,6 +72,10 @@ def compare_command(
         typer.echo(f"note: left out, not finished: {told}", err=True)
     comparison = compare(finished, wanted, baseline, ideal)
     if columns is not None:
+        versus = [column.key for column in comparison.columns if column.versus is not None]
         with shared.naming("--columns"):
             comparison = comparison.only([name.strip() for name in columns.split(",")])
+        if versus and all(column.versus is None for column in comparison.columns):
+            told = ", ".join(versus)
+            typer.echo(f"note: --columns has none that compares with --baseline: {told}", err=True)
     typer.echo(render(comparison, form))

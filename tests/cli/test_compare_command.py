@@ -117,6 +117,18 @@ def test_columns_are_chosen(form: str, top: Path, capsys: pytest.CaptureFixture[
         assert list(json.loads(text)[0]) == ["variant", "seeds", "time_s_to_10%", "accuracy"]
 
 
+def test_columns_without_the_baseline_are_told(
+    top: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--baseline` had no effect, and nothing said what its columns are called."""
+    words = ["compare", str(top), "--baseline", "waits", "--columns"]
+    assert main([*words, "accuracy,time_s_to_10%"]) == 0
+    told = capsys.readouterr().err
+    assert "none that compares with --baseline: accuracy_difference, time_speedup_to_10%" in told
+    assert main([*words, "accuracy,time_speedup_to_10%"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_a_run_named_twice_counts_once(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     twice = as_json(capsys, top, top / "waits", top / "." / "waits" / "seed-0")
     assert twice == as_json(capsys, top)
