@@ -1,5 +1,6 @@
 """Measured against simulated: the same scenario, run for real and on simfl's clock."""
 
+import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -20,6 +21,7 @@ from testbed.measure import compute_times, measure, shares
 from testbed.namespaces import Namespaces
 from testbed.network import Loopback
 from testbed.orders import PHASES, first_swap, kept, participations, served, updates
+from testbed.rules import rules
 from testbed.simulated import shaken, simulate
 from testbed.wire import FLOWER, GRPC, NOTHING, composition
 
@@ -83,7 +85,20 @@ def compare(
         "latency_s": latency_s,
         "others": others,
         "computing": computing(real, compute_times(builder)) if about else [],
+        "waited_s": waited(builder, variant),
     }
+
+
+def waited(builder: Builder, variant: str) -> list[float]:
+    """Return how long each client computes, seconds: it waits until the scenario's time is over.
+
+    Nothing where nobody waits, and where rounds end with a deadline or, as FedBuff's, overlap:
+    there a round is not one client's computing and a rest.
+    """
+    plain = rules(builder)
+    if variant == "cpu-quota" or plain.buffered or plain.deadline_s < math.inf:
+        return []
+    return compute_times(builder)
 
 
 def variants(path: Path) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from testbed.markdown import Result, name_of, signed, table
 from testbed.picture import picture
-from testbed.verdict import SIMULATIONS, several, verdict
+from testbed.verdict import SIMULATIONS, beside_computing, several, verdict
 
 COLUMNS = (
     "rounds", "measured", "total", "mean round", "worst round", "download", "compute", "upload",
@@ -44,6 +44,7 @@ def tables(results: Sequence[Result]) -> str:
         parts.append(table(title, COLUMNS, rows))
     parts += [
         several(results),
+        beside_computing(results),
         _swaps(results),
         _served(results),
         _quotas(results),

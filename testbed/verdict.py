@@ -127,6 +127,41 @@ def several(results: Sequence[Result]) -> str:
     return table("Several real runs", columns, rows)
 
 
+def beside_computing(results: Sequence[Result]) -> str:
+    """Return how far off the rest of a round is, without the computing of whoever ended it.
+
+    Clients wait until their computing takes what the scenario says; no clock could tell that wrong.
+    """
+    rows, errors = [], []
+    for result in results:
+        if not (waited_s := result.get("waited_s")):
+            continue
+        again = _repeated(result)
+        rest = 1 - _computing_s(result, waited_s) / result["measured_s"]
+        error = (again["simulated"] if again else result["stated"])["mean_round"] / rest
+        apart = again["mean_round"] / rest if again else math.nan
+        rows.append([name_of(result), f"{rest:.0%}", f"{error:.1%}"])
+        rows[-1].append("" if math.isnan(apart) else f"{apart:.1%}")
+        if not again or again["mean_round"] <= 0.05:
+            errors.append(error)
+    title = "What is left of a round without the computing, which is as given"
+    columns = ["of the round", "simulated from one real run", "two real runs apart"]
+    lines = [table(title, columns, rows)]
+    if errors:
+        mean = f"{sum(errors) / len(errors):.1%} in the mean of {len(errors)}"
+        lines.append(f"- where two real runs are within 5% of a round: {mean}.")
+    return "\n\n".join(lines)
+
+
+def _computing_s(result: Result, waited_s: Sequence[float]) -> float:
+    """Return how long they computed, seconds, whose updates ended the rounds."""
+    last: dict[int, tuple[float, int]] = {}
+    for client, _, number, outcome, arrived_s in result["updates"]:
+        if outcome == "arrived":
+            last[number] = max(last.get(number, (0.0, client)), (arrived_s, client))
+    return sum(waited_s[client] for _, client in last.values())
+
+
 def _repeated(result: Result) -> Result:
     """Return how far real runs are apart, as far as it is known."""
     again = result.get("repeated") or {}

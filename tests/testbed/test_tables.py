@@ -6,7 +6,25 @@ import pytest
 
 from testbed.orders import served
 from testbed.tables import BEGIN, END, fill, tables
+from testbed.verdict import beside_computing
 from tests.testbed.made import made, told
+
+
+def test_what_computing_makes_right_is_taken_out_of_a_round() -> None:
+    """Two rounds of 3 s and 5 s: whoever is last computes for 2 s, then for 4 s."""
+    updates = [
+        [0, 0, 0, "arrived", 2.5], [1, 0, 0, "arrived", 3.0], [2, 0, 0, "late", None],
+        [0, 1, 1, "arrived", 8.0], [1, 1, 1, "arrived", 7.0], [2, 1, 1, "late", None],
+    ]  # fmt: skip
+    result = {"name": "testbed-a", "measured_s": 8.0, "updates": updates}
+    result |= {"waited_s": [4.0, 2.0, 9.0], "stated": {"mean_round": 0.02}}
+    assert "| a | 25% | 8.0% |  |\n\n- where" in beside_computing([result])
+    result["repeated"] = {"runs": 2, "mean_round": 0.01, "simulated": {"mean_round": 0.03}}
+    text = beside_computing([result, {**result, "name": "testbed-quota", "waited_s": []}])
+    assert "| a | 25% | 12.0% | 4.0% |" in text
+    assert "quota" not in text
+    assert text.endswith("within 5% of a round: 12.0% in the mean of 1.")
+    assert beside_computing([{**result, "waited_s": []}]) == ""
 
 
 def test_the_verdict_names_who_misses_a_target(tmp_path: Path) -> None:
