@@ -38,7 +38,7 @@ class BuildKernel(build_ext):
                 self.compiler_of(objects, *options, "-c", SOURCES / "network.c", "-o", parts[-1])
         parts.append(objects / "level.o")
         self.compiler_of(objects, "-mcpu=baseline", "-c", SOURCES / "level.c", "-o", parts[-1])
-        self.compiler_of(objects, "-shared", *parts, "-o", library)
+        self.compiler_of(objects, "-shared", "-s", *parts, "-o", library)  # -s: no debug sections
 
     def compiler_of(self, cache: Path, *options: object) -> None:
         """Run the compiler."""
