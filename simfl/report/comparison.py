@@ -147,7 +147,18 @@ def legend(comparison: Comparison) -> list[str]:
     lines += _legend_of_improvement(comparison)
     baseline = str(comparison.baseline)
     lines += _legend_of_differences(differences, baseline)
-    return lines + _legend_of_ratios(ratios, baseline)
+    lines += _legend_of_ratios(ratios, baseline)
+    return lines + (_legend_of_seeds(comparison) if differences or ratios else [])
+
+
+def _legend_of_seeds(comparison: Comparison) -> list[str]:
+    """Return of how many seeds comparisons are, where variants have others than the baseline."""
+    seeds = {name: {run.seed for run in runs} for name, runs in comparison.groups.items()}
+    base = seeds[str(comparison.baseline)]
+    told = [f"{len(base & own):,} with {name}" for name, own in seeds.items() if own != base]
+    if not told:
+        return []
+    return [f"Compared are the seeds that both have: {formats.listed(told, formats.SOME)}."]
 
 
 def _with_intervals(compared: Sequence[Figure | Ratio]) -> str:

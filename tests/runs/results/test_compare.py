@@ -542,6 +542,18 @@ def test_a_mean_of_the_last_rounds_is_explained(tmp_path: Path) -> None:
     assert "last 50 rounds" not in render(compare(_runs(tmp_path)), "table")
 
 
+def test_comparisons_say_of_how_many_seeds_they_are(tmp_path: Path) -> None:
+    """Beside "10 seeds" stood the ratio of the five that the baseline has, too."""
+    for seed in range(4):
+        made_run(tmp_path, "b", seed, [0.1, 0.8])
+    for seed in (0, 1):
+        made_run(tmp_path, "a", seed, [0.8])
+    words = " ".join(render(compare(_runs(tmp_path), baseline="a"), "table").split())
+    assert "Compared are the seeds that both have: 2 with b." in words
+    words = " ".join(render(compare(_runs(tmp_path)), "table").split())
+    assert "seeds that both have" not in words
+
+
 def test_the_legend_is_of_what_is_there(tmp_path: Path) -> None:
     for variant, seed in product("ab", (0, 1)):
         made_run(tmp_path, variant, seed, [], targets=())
