@@ -199,7 +199,7 @@ def test_what_can_not_be_drawn_is_told(
     runs: list[RunResult], wrong: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(InputError) as error:
-        plot(runs, **wrong)  # type: ignore[arg-type]
+        plot(runs, **wrong)
     assert told in str(error.value)
     assert "ci" in BANDS
 
