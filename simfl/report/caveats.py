@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -155,10 +154,7 @@ def unlike(groups: Groups) -> list[str]:
 
 def _at(run: RunResult, path: Sequence[str]) -> str:
     """Return what a run's scenario says at `path`, as text."""
-    value: Any = run.scenario
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return json.dumps(value, sort_keys=True)
+    return json.dumps(run.written(*path), sort_keys=True)
 
 
 def alike(groups: Groups) -> list[str]:
@@ -193,8 +189,7 @@ def seen_unequally(groups: Groups, targets: Sequence[float] | None = None) -> li
     if not asked or untrained(runs):
         return []
     every = {
-        name: int(runs[0].scenario.get("evaluation", {}).get("every") or 1)
-        for name, runs in groups.items()
+        name: int(runs[0].written("evaluation", "every") or 1) for name, runs in groups.items()
     }
     if len(set(every.values())) < 2:
         return _seen_at_the_end(groups, every, asked) if len(groups) > 1 else []

@@ -118,7 +118,7 @@ def plot(
     drawn = [run for run in results if _there(run, up) and _there(run, across)]
     if not drawn:
         raise InputError(f"none of the runs has any {up.label} over {across.label}")
-    losses = sorted({_loss(run) for run in drawn})
+    losses = sorted({run.component("training", "loss") for run in drawn})
     if up is LOSS and len(losses) > 1:
         raise InputError(
             f"the runs have different losses ({formats.listed(losses)}), and one axis: "
@@ -167,11 +167,6 @@ def _known(what: str, name: str, choices: Mapping[str, Any]) -> Any:
 
 def _there(run: RunResult, measure: Measure) -> bool:
     return bool(np.isfinite(measure.of(run)).any())
-
-
-def _loss(run: RunResult) -> str:
-    written = run.scenario.get("training", {}).get("loss", "")
-    return str(written.get("name", "") if isinstance(written, Mapping) else written)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """How long clients took, by the deadline where all runs have one."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,9 +97,7 @@ class Yardstick:
 
 def _kind(run: RunResult) -> str:
     """Return what a policy calls the time that its rounds have."""
-    policy = run.scenario.get("rounds", {}).get("policy")
-    name = policy.get("name") if isinstance(policy, Mapping) else policy
-    return "period" if name == "semi_synchronous" else "deadline"
+    return "period" if run.component("rounds", "policy") == "semi_synchronous" else "deadline"
 
 
 def _share(share: float) -> str:

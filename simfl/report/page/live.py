@@ -162,8 +162,7 @@ def _signature(folder: Path) -> str:
 def _row(folder: Path, name: str, link: str) -> Row:
     try:
         run = load(folder)
-        wanted = run.scenario.get("rounds", {}).get("stop", {}).get("rounds")
-        of = f" of {wanted:,}" if isinstance(wanted, int) else ""
+        of = f" of {run.planned_rounds:,}" if run.planned_rounds is not None else ""
         return Row(
             name,
             link,

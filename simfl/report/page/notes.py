@@ -109,8 +109,7 @@ def _not_finished(groups: Groups) -> list[str]:
 
 def _of_planned(run: RunResult) -> str:
     """Return of how many rounds that is, where the scenario counts them."""
-    planned = run.scenario.get("rounds", {}).get("stop", {}).get("rounds")
-    return f" of {planned:,}" if planned else ""
+    return f" of {run.planned_rounds:,}" if run.planned_rounds else ""
 
 
 def _rounds_run_short(groups: Groups) -> list[str]:

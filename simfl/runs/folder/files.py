@@ -62,6 +62,17 @@ class RunFiles:
             raise InputError(f"{path} holds no scenario")
         return scenario
 
+    def written(self, *path: str) -> Any:
+        """Return what the scenario says at a path, such as `rounds`, `stop` (None: nothing)."""
+        value: Any = self.scenario
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    def component(self, *path: str) -> str:
+        """Return the name of the component at a path of the scenario ("": there is none)."""
+        return component_name(self.written(*path))
+
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """Versions, machine, executor, seed."""
@@ -237,5 +248,16 @@ class RunFiles:
         """The accuracies that the scenario asks about, lowest first."""
         from simfl.core.units import parse_share
 
-        written = self.scenario.get("evaluation", {}).get("targets", [])
-        return sorted(map(parse_share, written))
+        return sorted(map(parse_share, self.written("evaluation", "targets") or []))
+
+    @property
+    def planned_rounds(self) -> int | None:
+        """How many rounds it is to have at most (None: the scenario does not count them)."""
+        planned = self.written("rounds", "stop", "rounds")
+        return planned if isinstance(planned, int) else None
+
+
+def component_name(written: Any) -> str:
+    """Return the name of a component as scenarios have it: alone, or with options beside it."""
+    name = written.get("name") if isinstance(written, dict) else written
+    return name if isinstance(name, str) else ""

@@ -112,13 +112,12 @@ class RunResult(RunFiles):
         """
         from simfl.components.losses.base import losses
 
-        written = self.scenario.get("training", {}).get("loss", "")
-        # Code of the user's own is not imported to look at what it gave.
-        name = written.get("name") if isinstance(written, dict) else written
         judged = self.last_evaluation
-        if not judged or math.isfinite(judged["accuracy"]) or name not in losses.names():
+        # Code of the user's own is not imported to look at what it gave.
+        known = self.component("training", "loss") in losses.names()
+        if not judged or math.isfinite(judged["accuracy"]) or not known:
             return None
-        loss = losses.parse(written)
+        loss = losses.parse(self.written("training", "loss"))
         if not loss.error:
             return None
         return loss.error, math.nan if self.loss_is_lost else loss.error_of(judged["loss"])

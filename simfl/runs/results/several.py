@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from contextlib import suppress
 
+from simfl.runs.folder.files import component_name
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import ANY, Range
 
@@ -19,7 +20,7 @@ def untrained(runs: Iterable[RunResult]) -> bool:
 
 def judged_on(run: RunResult) -> str:
     """Return which samples a run's accuracy and loss are of: test or train."""
-    return str(run.scenario.get("evaluation", {}).get("on") or "test")
+    return str(run.written("evaluation", "on") or "test")
 
 
 def all_targets(runs: Iterable[RunResult]) -> list[float]:
@@ -46,9 +47,8 @@ def _ranges(run: RunResult) -> dict[str, Range]:
     from simfl.components.metrics.base import quality_metrics
 
     found: dict[str, Range] = {}
-    for one in run.scenario.get("evaluation", {}).get("metrics") or []:
-        name = one.get("name") if isinstance(one, dict) else one
-        if name in quality_metrics.names():
+    for one in run.written("evaluation", "metrics") or []:
+        if component_name(one) in quality_metrics.names():
             with suppress(Exception):  # another version's option: then nothing is known, either
                 metric = quality_metrics.parse(one)
                 found[metric.label] = metric.within
