@@ -30,7 +30,12 @@ def verdict(results: Sequence[Result]) -> str:
         "latency measured",
         "load average",
     ]
-    lines = [
+    return table("Mean error of a round", columns, rows) + "\n\n" + "\n".join(_targets(results))
+
+
+def _targets(results: Sequence[Result]) -> list[str]:
+    """Return a line for every target, as `_target` does."""
+    return [
         _target("given: rounds within 5%", results, "stated", "mean_round", 0.05, 0.02),
         _target(
             "the same, but for those where two real runs are further apart than 5%",
@@ -61,7 +66,6 @@ def verdict(results: Sequence[Result]) -> str:
         _target("bytes down within 1%", results, "stated", "down", 0.01),
         _target("bytes up within 1%", results, "stated", "up", 0.01),
     ]
-    return table("Mean error of a round", columns, rows) + "\n\n" + "\n".join(lines)
 
 
 def _range(numbers: Sequence[float], unit: str) -> str:
