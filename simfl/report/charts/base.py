@@ -33,6 +33,9 @@ def with_clients(groups: Groups) -> Groups:
 Rows = Sequence[Sequence[str | float]]
 """A header and what stands below it."""
 COLOURS, DASHES = 8, 6
+ROW_PX = (7, 34), (24, 24), (math.inf, 15)
+"""Up to so many variants, the height of each one's bar with its gap: of many, too, all stand on one
+printed page, and their names can be read there."""
 ROW = 32
 """Characters of a variant's name left of its bar."""
 COLUMNS = 240
@@ -167,7 +170,7 @@ def bars(
     """
     names = list(values)
     y = Axis("", 0.0, float(len(names)), ())
-    height = 80 + (34 if len(names) < 8 else 24) * len(names)
+    height = 80 + next(px for most, px in ROW_PX if len(names) <= most) * len(names)
     rows = [formats.shortened(name, ROW) for name in names]
     left = LEFT if len(names) == 1 else max(80, 20 + round(max(map(_width, rows))))
     plot = Plot(title, x, y, width=WIDTH + max(0, left - 180), height=height, left=left)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from simfl.report import formats, measures
+from simfl.report.axes import Axis
 from simfl.report.charts import curves
 from simfl.report.charts.anatomy import anatomy
-from simfl.report.charts.base import COLUMNS, by_name
+from simfl.report.charts.base import COLUMNS, bars, by_name
 from simfl.report.charts.costs import bytes_by_purpose
 from tests.made_runs import made_run
 
@@ -94,6 +95,24 @@ def test_long_names_leave_room_for_bars_and_stay_in_their_pictures(tmp_path: Pat
         assert len(set(written)) == len(names)
         assert max(map(len, written)) <= curves.HEADING
         assert int(drawing.svg.split('width="')[1].split('"')[0]) < 700
+
+
+def test_names_of_sixty_bars_can_be_read_in_print() -> None:
+    """As high as its page is, a picture of many had letters of a millimetre."""
+    values = {f"clients={number}": [1.0] for number in range(60)}
+    tips = {name: ["1 s"] for name in values}
+    x = Axis("time", 0.0, 1.0, ())
+    svg = bars("t", "", x, values, tips, ["compute"], ["p-compute"], "seconds").svg
+    style = (Path(formats.__file__).parent / "page/style.css").read_text()
+    [most_mm], [letter_px] = (
+        re.findall(pattern, style)
+        for pattern in (
+            r"\.grid \.plot svg { max-height: (\d+)mm",
+            r"\.row { font-size: ([\d.]+)px",
+        )
+    )
+    [height_px] = re.findall(r'viewBox="0 0 \d+ (\d+)"', svg)
+    assert float(letter_px) / float(height_px) * float(most_mm) > 1.9  # millimetres: 5.4 pt
 
 
 def test_names_of_bars_fit_their_room_in_a_wide_font(tmp_path: Path) -> None:
