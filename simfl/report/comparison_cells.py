@@ -37,6 +37,8 @@ def cell_text(column: Column, cell: Cell, text: Callable[[float], str] | None = 
     spread = SPREAD[unit] if text is None else None
     if text is None and unit == "number":
         spread = partial(_beside, cell.mean)
+    if text is None and unit == "time":
+        spread = partial(_beside_time, cell.mean)
     return figure_text(cell, text or TEXT[unit], spread, target=column.target is not None)
 
 
@@ -45,6 +47,17 @@ def _beside(mean: float, deviation: float) -> str:
     if not 1e-4 <= abs(mean) < 1e4:
         return f"{deviation:.3g}"
     return f"{deviation:.{3 - math.floor(math.log10(abs(mean)))}f}"
+
+
+def _beside_time(mean_s: float, deviation_s: float) -> str:
+    """Return a time's deviation: of seconds in tenths, as they are, but for what that hides.
+
+    >>> _beside_time(240.0, 0.594), _beside_time(26.7, 0.02), _beside_time(0.5, 0.1)
+    ('0.6 s', '20 ms', '100 ms')
+    """
+    if mean_s >= 1 and 0.05 <= deviation_s < 1:
+        return f"{deviation_s:.1f} s"
+    return formats.duration(deviation_s)
 
 
 def figure_text(
