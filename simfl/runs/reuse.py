@@ -111,11 +111,15 @@ def refuse_foreign(folder: Path) -> None:
     """Refuse a `folder` that holds files which simfl did not write.
 
     Raises:
-        InputError: it does, or it can't be there, below what is no folder.
+        InputError: it does, or it can't be there, below what is no folder or is another run's.
     """
+    another = f"give another {called('--out', 'out')}"
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
-            raise InputError(f"{place} is a file; give another {called('--out', 'out')}")
+            raise InputError(f"{place} is a file; {another}")
+    for place in (*folder.parents, *folder.resolve().parents):
+        if is_run(place):
+            raise InputError(f"{place} is the folder of a run; {another}")
     if not folder.exists():
         return
     if foreign := [path.name for path in folder.iterdir() if not _is_of_a_run(path.name)]:
@@ -124,9 +128,7 @@ def refuse_foreign(folder: Path) -> None:
             raise InputError(
                 f"{folder} holds a run, and {first}, which simfl did not write there; move it away"
             )
-        raise InputError(
-            f"{folder} is not a run folder: it holds {first}; give another {called('--out', 'out')}"
-        )
+        raise InputError(f"{folder} is not a run folder: it holds {first}; {another}")
 
 
 def differences(folder: Path, scenario: str, time_only: bool) -> str:

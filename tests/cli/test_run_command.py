@@ -427,6 +427,17 @@ class TestOverwriting:
         assert capsys.readouterr().err.splitlines()[-1].endswith("o is a file; give another --out")
         assert Path("o").read_text() == "a file"
 
+    @pytest.mark.parametrize("words", [[], ["--overwrite"], ["--resume"]])
+    def test_a_folder_in_the_folder_of_a_run(
+        self, words: list[str], file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The run around it could be replaced no more: simfl had not written what lay in it."""
+        run(file, "--out", "o", "-q", "--no-report")
+        run(file, "--out", "o/default/seed-0", *words, code=2)
+        error = capsys.readouterr().err
+        assert error == "error: o/default/seed-0 is the folder of a run; give another --out\n"
+        assert not Path("o/default/seed-0/default").exists()
+
     def test_a_run_folder_that_is_a_file(
         self, file: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
