@@ -142,6 +142,8 @@ def run(
     require_several("overrides", overrides, "['rounds.clients=10']")
     require_kind("options", options, Options | None, "Options such as Options(jobs=2)")
     require_kind("out", out, str | Path | None, "a folder such as 'runs/mine'")
+    if out == "":  # which as a path would be the working directory
+        raise InputError("out is empty; is a variable not set?")
     for name, given in (("overwrite", overwrite), ("go_on", go_on)):
         require_kind(name, given, bool, "True or False")
     require_kind("progress", progress, bool | None, "True, False or None")

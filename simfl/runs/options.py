@@ -7,8 +7,11 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import ValidationError
+
 from simfl.core.arguments import require_kind
 from simfl.errors import InputError
+from simfl.scenario.problems import first_message
 from simfl.training.executors.base import Executor, executors
 
 
@@ -121,4 +124,8 @@ class Options:
         kind = executors.get(self.executor)
         if unknown := sorted(set(options) - set(kind.model_fields)):
             raise InputError(f"executor {self.executor!r} has no option {', '.join(unknown)}")
-        return kind.model_validate(options)
+        try:
+            return kind.model_validate(options)
+        except ValidationError as error:
+            name = error.errors()[0]["loc"][0]
+            raise InputError(f"executor_options: {name}: {first_message(error)}") from None

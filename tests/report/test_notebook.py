@@ -11,6 +11,7 @@ from simfl import Options, RunResult, Scenario, compare, load, resume, run
 from simfl.errors import InputError, ScenarioError
 from tests.tiny import TINY
 
+ODD = Options("processes", executor_options={"workers": "x"})
 TWO = {**TINY, "variants": {"few": {"rounds.clients": 2}, "many": {}}, "seeds": [0, 1]}
 
 
@@ -76,6 +77,8 @@ def test_what_is_no_scenario_is_refused() -> None:
         ({"overwrite": "no"}, "overwrite: expected True or False, got 'no'"),
         ({"go_on": 1}, "go_on: expected True or False, got 1"),
         ({"progress": "no"}, "progress: expected True, False or None, got 'no'"),
+        ({"out": ""}, "out is empty; is a variable not set"),
+        ({"options": ODD}, "executor_options: workers: expected a whole number, got 'x'"),
         ({"out": 5}, "out: expected a folder such as 'runs/mine', got 5"),
         ({"watch": [print]}, r"watch: expected a Watch \(simfl.runs.many\), got \[<built-in"),
         ({"listen": [print]}, r"listen: expected a function that takes a Job, got \[<built-in"),
