@@ -1,13 +1,11 @@
 """A scenario as written: plain data, and where each piece of it stands in which file."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, KeysView, Mapping, Sequence, ValuesView
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Any, cast
-
-import numpy as np
 
 from simfl.core.arguments import called, require_kind
 from simfl.core.code import is_code
@@ -82,7 +80,7 @@ class Document:
 
     @classmethod
     def of(cls, data: Mapping[str, Any], *, folder: Path | None = None) -> "Document":
-        """Return plain data as a document without places; numbers may be NumPy's too."""
+        """Return plain data as a document without places; see `_plain`."""
         require_kind("scenario", data, Mapping, "a mapping such as {'name': ...}")
         return cls({key: _plain(value) for key, value in data.items()}, folder=folder)
 
@@ -189,13 +187,16 @@ def file_names(data: object) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a copy of `value` as YAML would have given it: NumPy's numbers are Python's in it."""
-    if isinstance(value, np.generic | np.ndarray):
+    """Return a copy of `value` as YAML would have given it.
+
+    Numbers of NumPy, pandas and PyTorch are Python's in it, what comes one by one is a list.
+    """
+    if hasattr(value, "tolist") and not isinstance(value, type):
         return value.tolist()
     if isinstance(value, PurePath):
         return str(value)
     if isinstance(value, Mapping):
         return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | range | Iterator | KeysView | ValuesView):
         return [_plain(inner) for inner in value]
     return deepcopy(value)

@@ -90,7 +90,7 @@ def _unfold(
             missing = [str(loc[-1]) for loc in lacking if list(loc[:-1]) == above]
             told = Unknown(path, error["input"], _below(model, above), missing)
             yield Problem(path, f"unknown key {str(key)!r}{told.hint(data)}", at_key=True)
-        elif error["type"] == "too_short" and error["input"]:
+        elif error["type"] == "too_short" and len(error["input"]):
             continue  # its items are wrong, and told of themselves
         elif error["type"] == "missing":
             *above, key = error["loc"]

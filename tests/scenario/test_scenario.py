@@ -2,7 +2,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -237,6 +239,33 @@ def test_a_phase_without_a_power_of_its_own_takes_that_of_an_idle_device() -> No
     phases = [group.power.idle, group.power.download, group.power.compute, group.power.upload]
     assert phases == [2, 2, 3, 2]
     assert Scenario.from_dict(scenario.to_dict()) == scenario
+
+
+def test_numbers_of_other_libraries_and_what_comes_one_by_one_are_plain_data() -> None:
+    """They ended in a TypeError of `copy`, or in errors of pandas or pydantic."""
+    values = pd.Series(["20 samples/s", "30 samples/s"])
+    fleet = {**TINY["fleet"], "compute": {"distribution": "choice", "values": values}}
+    changes = {
+        "fleet": fleet,
+        "evaluation": {"targets": (share / 10 for share in (3, 5))},
+        "variants": {"few": {"rounds.clients": torch.tensor(2)}},
+        "sweep": {"selection": {"uniform": 1, "oort": 2}.keys(), "training.epochs": range(1, 3)},
+    }
+    runs = expand(Document.of({**TINY, **changes}))
+    assert [run.factors for run in runs] == [
+        {"variant": "few", "selection": name, "training.epochs": epochs}
+        for name in ("uniform", "oort")
+        for epochs in (1, 2)
+    ]
+    scenario = runs[0].scenario
+    assert scenario.rounds.clients == 2
+    assert scenario.evaluation.targets == (0.3, 0.5)
+    assert "values: [20 samples/s, 30 samples/s]" in scenario.to_yaml()
+
+
+def test_a_table_is_no_fleet() -> None:
+    with pytest.raises(ScenarioError, match="fleet: expected a mapping"):
+        Scenario.from_dict({**TINY, "fleet": pd.DataFrame({"count": [3]})})
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
