@@ -10,10 +10,10 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
-from simfl.coordinators.aggregation import Aggregation
 from simfl.coordinators.answers import ProbeAnswers
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing, moment
 from simfl.coordinators.early import EarlyResults
+from simfl.coordinators.guarded_aggregator import GuardedAggregator
 from simfl.coordinators.learning import GlobalModel, UpdatePath
 from simfl.core.at_work import names, users_own
 from simfl.core.blame import blaming
@@ -55,7 +55,7 @@ class TrainingCoordinator(BaseCoordinator):
         super().__init__(self._execute, choosing)
         self.version = 0
         self._executor = executor
-        self._aggregation = Aggregation(aggregator)
+        self._guarded = GuardedAggregator(aggregator)
         self._global = model
         self._models: dict[int, Params] = {0: model.initial}
         self._nominal = nominal
@@ -115,7 +115,7 @@ class TrainingCoordinator(BaseCoordinator):
             received = [self._contribution(r, by_key[r.order.key]) for r in good]
             model, change = self.model, None
             if contributions := self._path.let_through(received, round_, self.version):
-                model = self._aggregation.next_model(self.model, contributions, summed, round_)
+                model = self._guarded.next_model(self.model, contributions, summed, round_)
                 self._observe(round_, selected, contributions, by_key)
                 change = model - self.model
             self._path.moved(self.version, change)
@@ -181,14 +181,14 @@ class TrainingCoordinator(BaseCoordinator):
     def adopt(self, rules: Self, same: Container[str]) -> None:
         super().adopt(rules, same)
         if "aggregation" in same:
-            rules._aggregation.aggregator.load_state_dict(self._aggregation.aggregator.state_dict())
+            rules._guarded.aggregator.load_state_dict(self._guarded.aggregator.state_dict())
         if "compression" in same:
             rules._path.owed = self._path.owed
             rules._path.compressor.load_state_dict(self._path.compressor.state_dict())
         if "filter" in same:
             rules._path.filter.load_state_dict(self._path.filter.state_dict())
         rules._path.changes = self._path.changes
-        self._aggregation, self._path = rules._aggregation, rules._path
+        self._guarded, self._path = rules._guarded, rules._path
         self._nominal = rules._nominal
         self._answers.end_all()
 
@@ -219,7 +219,7 @@ class TrainingCoordinator(BaseCoordinator):
         """Return `(r,)` by what models are multiplied before they are added up, if that is all."""
         sizes = self._executor.task.data.sizes
         samples = [int(sizes[arrival.order.client]) for arrival in arrivals]
-        return self._aggregation.weights(arrivals, samples)
+        return self._guarded.weights(arrivals, samples)
 
     def _collect(self, orders: Sequence[WorkOrder]) -> list[WorkResult]:
         """Return the results of `orders`, those computed early included, in canonical order."""
@@ -282,7 +282,7 @@ class TrainingCoordinator(BaseCoordinator):
 
     def _batch(self, orders: Sequence[WorkOrder]) -> OrderBatch:
         bases = {order.base: self._models[order.base] for order in orders}
-        return OrderBatch(bases, orders, self._aggregation.corrections(orders, self.model))
+        return OrderBatch(bases, orders, self._guarded.corrections(orders, self.model))
 
     @override
     def evaluate(self, round_: int) -> Evaluation | None:
@@ -308,7 +308,7 @@ class TrainingCoordinator(BaseCoordinator):
             "trial": self._answers.trial,
             "path": self._path.state_dict(),
             "selector": self._selector.state_dict(),
-            "aggregator": self._aggregation.aggregator.state_dict(),
+            "aggregator": self._guarded.aggregator.state_dict(),
         }
 
     @override
@@ -318,4 +318,4 @@ class TrainingCoordinator(BaseCoordinator):
         self._answers.trial = state["trial"]
         self._path.load_state_dict(state["path"])
         self._selector.load_state_dict(state["selector"])
-        self._aggregation.aggregator.load_state_dict(state["aggregator"])
+        self._guarded.aggregator.load_state_dict(state["aggregator"])

@@ -15,7 +15,7 @@ from simfl.sim.coordinator import Arrival
 from simfl.training.executors.sums import Sum
 
 
-class Aggregation:
+class GuardedAggregator:
     """Asks an aggregator, which may be a user's own.
 
     Args:
