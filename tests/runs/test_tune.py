@@ -108,6 +108,7 @@ class TestWhatIsBest:
         tuning = timed(tmp_path, {**CLOCK, "parameters": choices})
         first, second = (trial.name for trial in tuning.trials)
         assert answer(tuning)[0].endswith(f", by {first}; {second} came to as much.")
+        assert answer(tuning)[1].startswith("The best of many is in part luck")
 
     def test_what_is_over_a_limit_is_not_best(self, tmp_path: Path) -> None:
         free = timed(tmp_path / "free")

@@ -76,7 +76,10 @@ def answer(tuning: Tuning) -> list[str]:
     )
     level = [t.name for t in tuning.trials if t.state == "done" and t.cost == best.cost][1:]
     alike = f"; {formats.listed(level, formats.FEW)} came to as much" if level else ""
-    return [f"{what}: {value_text(tuning, best)}{seeds}{within}, by {best.name}{alike}.", tried]
+    told = [f"{what}: {value_text(tuning, best)}{seeds}{within}, by {best.name}{alike}."]
+    if len(tuning.trials) - counts["refused"] > 1:
+        told.append("The best of many is in part luck: other seeds may prefer another choice.")
+    return [*told, tried]
 
 
 def settings(tuning: Tuning) -> list[str]:
