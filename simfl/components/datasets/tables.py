@@ -2,6 +2,7 @@
 
 import math
 import re
+import reprlib
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -112,6 +113,9 @@ def _tested(name: str, column: NDArray[Any], file: Path) -> Flags:
 
 
 def _is_number(cell: Any) -> bool:
+    """Whether that is a number in a table, where 1_000 and digits of other scripts are none."""
+    if not str(cell).isascii() or "_" in str(cell):
+        return False
     try:
         return math.isfinite(float(cell))
     except (TypeError, ValueError):
@@ -125,8 +129,8 @@ def _numbers(name: str, column: NDArray[Any], file: Path, hint: str = "") -> NDA
         row = next((row for row, cell in enumerate(cells) if not _is_number(cell)), 0)
         odd = cells[row] if cells else None
         raise InputError(
-            f"{file}: column {name!r} holds {odd!r} in row {row + 1} of {len(cells):,}, which is "
-            f"no number{hint}"
+            f"{file}: column {name!r} holds {reprlib.repr(odd)} in row {row + 1} of "
+            f"{len(cells):,}, which is no number{hint}"
         )
     with np.errstate(over="ignore"):  # which then isn't finite
         numbers = column.astype(np.float32)

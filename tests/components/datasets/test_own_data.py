@@ -474,12 +474,15 @@ def test_empty_cells_are_told(tmp_path):
         ),
         (["1,2,yes", "3,NA,no"], "column 'b' holds 'NA' in row 2 of 2, which is no number"),
         (["1,2,yes", "3,nan,no"], "column 'b' holds 'nan' in row 2 of 2, which is no number"),
+        (["1,2,yes", "3,1_0,no"], "column 'b' holds '1_0' in row 2 of 2, which is no number"),
+        (["1,2,yes", "3,\u0663,no"], "column 'b' holds '\u0663' in row 2 of 2, which is no number"),
+        (["1,2,yes", f"3,{'x' * 300},no"], r"column 'b' holds '[x.]{28}' in row 2 of 2, which"),
         (["", "1,2,yes,", "3,4,no,"], r"t\.csv:3: expected a cell for each of the header's 3"),
     ],
 )
 @pytest.mark.filterwarnings("error")
 def test_rows_that_do_not_fit_the_header_and_what_is_missing(rows, message, tmp_path):
-    (tmp_path / "t.csv").write_text("\n".join(["a,b,ill", *rows]))
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,ill", *rows]), encoding="utf-8")
     with pytest.raises(InputError, match=message):
         scenario({"name": "csv", "file": str(tmp_path / "t.csv"), "label": "ill"})
 
