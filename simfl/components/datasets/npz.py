@@ -56,7 +56,12 @@ class Npz(OwnDataset):
 
     def _rows(self, arrays: Any) -> Rows:
         def array(name: str) -> NDArray[Any]:
-            return np.asarray(arrays[known(name, arrays.files, "array", self.source())])
+            found = np.asarray(arrays[known(name, arrays.files, "array", self.source())])
+            if not found.ndim:
+                raise InputError(
+                    f"{self.source()}: array {name!r} is a single value, expected one a sample"
+                )
+            return found
 
         x, label = array(self.inputs), array(self.label)
         if x.dtype.kind not in "biuf":

@@ -487,6 +487,15 @@ def test_rows_that_do_not_fit_the_header_and_what_is_missing(rows, message, tmp_
         scenario({"name": "csv", "file": str(tmp_path / "t.csv"), "label": "ill"})
 
 
+@pytest.mark.parametrize("name", ["x", "y", "who"])
+def test_a_single_value_is_no_array_of_samples(name, tmp_path):
+    arrays: dict[str, Any] = {"x": np.ones((4, 1)), "y": np.arange(4) % 2, "who": np.arange(4)}
+    arrays[name] = np.array(3)
+    np.savez(tmp_path / "t.npz", **arrays)
+    with pytest.raises(InputError, match=f"array '{name}' is a single value, expected one a samp"):
+        scenario({"name": "npz", "file": str(tmp_path / "t.npz"), "client": "who"})
+
+
 @pytest.mark.parametrize(
     ("header", "message"),
     [
