@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from simfl.core.csv_file import open_csv, refuse_twice
+from simfl.core.table import number
 from simfl.errors import InputError
 
 COLUMNS = (
@@ -51,12 +52,10 @@ def _row(path: Path, line: int, row: dict[str, Any]) -> dict[str, Any]:
         raise InputError(f"{path}:{line}: column client: expected a name")
     for name in COLUMNS[1:]:
         cell = row[name].strip()
-        try:
-            value = float(cell) if cell or not name.endswith("_s") else math.nan
-        except ValueError:
-            value = -1.0
-        ended = not math.isnan(value) or not cell
-        if not ended or value == math.inf or value < 0 or (value == 0 and name != "upload_bytes"):
+        value = number(cell)
+        open_ = not cell and name.endswith("_s")
+        told = open_ or 0 < value < math.inf or (value == 0 and name == "upload_bytes")
+        if not told:
             raise InputError(
                 f"{path}:{line}: column {name}: expected a number above zero, got {cell!r}"
             )

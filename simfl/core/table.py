@@ -55,7 +55,7 @@ class Table:
         if len(wrong):
             cell = cells[wrong[0]]
             shown = repr(cell) if cell else "nothing"
-            what = "a number" if not np.isfinite(_number(cell)) else "a number of ordinary size"
+            what = "a number" if not np.isfinite(number(cell)) else "a number of ordinary size"
             where = self.place(wrong[0])
             raise InputError(f"{where}: expected {what} in column {column!r}, got {shown}")
         return values
@@ -152,14 +152,17 @@ def _columns(
 
 def _numbers(cells: Sequence[str]) -> Floats:
     try:
-        return np.array(list(map(float, cells)), dtype=np.float64)
+        found = np.array(list(map(float, cells)), dtype=np.float64)
     except ValueError:
-        return np.array([_number(cell) for cell in cells], dtype=np.float64)
+        return np.array([number(cell) for cell in cells], dtype=np.float64)
+    found[["_" in cell for cell in cells]] = np.nan
+    return found
 
 
-def _number(cell: str) -> float:
+def number(cell: str) -> float:
+    """Return what a cell says (NaN: no number, such as 5_5, which is 55 to Python alone)."""
     try:
-        return float(cell)
+        return np.nan if "_" in cell else float(cell)
     except ValueError:
         return np.nan
 

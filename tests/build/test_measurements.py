@@ -18,6 +18,7 @@ HEADER = "client,samples,epochs,download_s,download_bytes,compute_s,upload_s,upl
         ("a,0,1,1,100,1,1,100", r"pilot.csv:3: column samples: .* got '0'"),
         ("a,10,1,1,100,1,inf,100", r"pilot.csv:3: column upload_s: .* got 'inf'"),
         ("a,10,1,1,100,1,nan,100", r"pilot.csv:3: column upload_s: .* got 'nan'"),
+        ("a,1_0,1,1,100,1,1,100", r"pilot.csv:3: column samples: .* got '1_0'"),
         ("a,10,1,1,,1,1,100", r"pilot.csv:3: column download_bytes: .* got ''"),
         (",10,1,1,100,1,1,100", r"pilot.csv:3: column client: expected a name"),
         ("a,10,1,1", r"pilot.csv:3: expected a cell for each column"),

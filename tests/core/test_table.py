@@ -60,6 +60,7 @@ def test_a_frames_columns_may_stand_apart(tmp_path: Path) -> None:
     [
         ("inf", r"t\.csv:3: expected a number in column 'a', got 'inf'"),
         ("", r"t\.csv:3: expected a number in column 'a', got nothing"),
+        ("5_5", r"t\.csv:3: expected a number in column 'a', got '5_5'"),
         ("1e308", r"t\.csv:3: expected a number of ordinary size in column 'a', got '1e308'"),
     ],
 )
