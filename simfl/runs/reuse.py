@@ -1,6 +1,7 @@
 """What may become of the run that a folder holds already: kept, resumed, or replaced."""
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -117,7 +118,7 @@ def refuse_foreign(folder: Path) -> None:
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
             raise InputError(f"{place} is a file; {another}")
-    for place in (*folder.parents, *folder.resolve().parents):
+    for place in (*folder.parents, *Path(os.path.realpath(folder)).parents):  # never a circle
         if is_run(place):
             raise InputError(f"{place} is the folder of a run; {another}")
     if not folder.exists():

@@ -99,7 +99,9 @@ def test_results_of_other_contents_are_not_reused(
     assert "this very run is there already" in caplog.text
     [file] = tmp_path.glob(what)
     file.write_text(file.read_text() + "\n")
-    with pytest.raises(InputError, match=rf"{file.name}: other contents there than now\ngive --ov"):
+    with pytest.raises(
+        InputError, match=rf"{file.name}: other contents there than now\ngive overwrite=True"
+    ):
         run(scenario, tmp_path / "o", CLOCK)
     run(scenario, tmp_path / "o", CLOCK, overwrite=True)
     run(scenario, tmp_path / "o", CLOCK)

@@ -137,7 +137,7 @@ def test_no_room_for_another_process_is_told() -> None:
     os.close(free := os.dup(0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
     try:
-        with pytest.raises(RunError, match=r"can't start a worker process.*--jobs"):
+        with pytest.raises(RunError, match=r"can't start a worker process.*jobs"):
             call_all([print], [1.0], 1, 1, lambda number, value: None)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
