@@ -56,6 +56,18 @@ def test_a_folder_to_export_to_that_is_a_file(
     assert told == f"can't write into {out}: a file lies where its folder is to be\n"
 
 
+def test_a_circle_of_links(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was an internal error of export, new and run."""
+    Path("s.yaml").write_text(GOOD)
+    Path("circle").symlink_to("circle")
+    assert main(["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0"]) == 0
+    capsys.readouterr()
+    for words in (["export", "runs", "--out", "circle/x"], ["new", "circle/new.yaml"]):
+        assert "Too many levels of symbolic links" in refused(capsys, *words)
+    again = ["run", "s.yaml", "--time-only", "-q", "--seeds", "0", "--out", "circle"]
+    assert "Too many levels of symbolic links" in refused(capsys, *again)
+
+
 def test_a_report_that_is_no_page(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.yaml").write_text(GOOD)
     assert main(["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0"]) == 0

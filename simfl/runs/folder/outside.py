@@ -1,5 +1,6 @@
 """Places for what is asked for by name: there, and in no run folder, which it would harm."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,6 +36,10 @@ def refuse_inside(folder: Path, option: str) -> None:
     Raises:
         InputError: it is.
     """
-    for place in (folder, *folder.parents, *folder.resolve().parents):
+    for place in (
+        folder,
+        *folder.parents,
+        *Path(os.path.realpath(folder)).parents,
+    ):  # never a circle
         if (place / PROVENANCE).exists():
             raise InputError(f"{option}: {place} is the folder of a run; give another")
