@@ -143,9 +143,9 @@ def _never_heard(groups: Groups) -> list[str]:
             seed = f" (seed {runs[-index].seed})" if len(runs) > 1 else ""
             samples = f"{formats.percent(share, 0)} of the samples of those asked"
             by_severity.append((share, f"{owners}{variant}{seed}, with {samples}"))
-    return [
-        f"{sentence}: no update of theirs ever counted." for sentence in _worst_few(by_severity)
-    ]
+    judged = any(run.finished and not run.time_only and run.holds_data for run in all_runs(groups))
+    hint = "; `simfl evaluate` tells how well the model serves them" if judged else ""
+    return [f"{few}: no update of theirs ever counted{hint}." for few in _worst_few(by_severity)]
 
 
 def _wasted(groups: Groups) -> list[str]:

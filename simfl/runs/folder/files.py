@@ -73,6 +73,11 @@ class RunFiles:
         """Return the name of the component at a path of the scenario ("": there is none)."""
         return component_name(self.written(*path))
 
+    @property
+    def holds_data(self) -> bool:
+        """Whether clients' samples are the scenario's, not those of another program's clients."""
+        return not self.component("data", "dataset").endswith(":Elsewhere")
+
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """Versions, machine, executor, seed."""

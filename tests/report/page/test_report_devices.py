@@ -10,6 +10,7 @@ from simfl import run
 from simfl.report import write_report
 from simfl.report.page.devices import Devices
 from simfl.report.page.fleet_groups import by_group
+from simfl.report.page.notes import notes
 from simfl.runs.options import Options
 from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario
@@ -49,6 +50,19 @@ def test_the_last_of_a_round_is_who_its_row_says(tmp_path: Path) -> None:
     expected = [int(arrived[arrived["upload_end_s"] == s]["client"].iloc[-1]) for s in last_s]
     counted = dict(zip(devices.ids.tolist(), devices.last.tolist(), strict=True))
     assert {c: n for c, n in counted.items() if n} == {c: expected.count(c) for c in expected}
+
+
+@pytest.mark.parametrize("time_only", [False, True])
+def test_whose_updates_never_counted_can_be_evaluated(tmp_path: Path, time_only: bool) -> None:
+    """How well the model serves them no test accuracy says; without training there is no model."""
+    slow = {"name": "slow", "count": 4, "compute": "0.01 samples/s"}
+    fleet = [slow, {"name": "fast", "count": 4, "compute": "900 samples/s"}]
+    rounds = {"clients": 8, "policy": {"name": "synchronous", "deadline": "5 s"}}
+    data = {**TINY, "fleet": fleet, "rounds": {**rounds, "stop": {"rounds": 2}}}
+    [result] = run(Scenario.from_dict(data), tmp_path, Options(time_only=time_only, jobs=1))
+    [told] = [text for head, text in notes({"default": [result]}) if head == "Never heard"]
+    assert told.startswith("4 devices, with 50% of the samples of those asked: no update")
+    assert ("`simfl evaluate` tells how well the model serves them" in told) != time_only
 
 
 def test_each_group_of_the_fleet_has_what_it_came_to_and_cost(tmp_path: Path) -> None:
