@@ -62,7 +62,7 @@ class ClientEvaluation:
             of it that counted; -1: not recorded), `samples` it was judged on, `accuracy` (NaN: the
             loss knows no right answers), `loss`, and a column for each of the scenario's metrics.
         kept_aside: whether clients were judged on samples that they keep aside
-            (``data.local_validation``); else on those they train on.
+            (``data.local_validation``); else, and who has too few for that, on those they train on.
     """
 
     run: RunResult

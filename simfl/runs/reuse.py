@@ -118,7 +118,8 @@ def refuse_foreign(folder: Path) -> None:
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
             raise InputError(f"{place} is a file; {another}")
-    for place in (*folder.parents, *Path(os.path.realpath(folder)).parents):  # never a circle
+    real = Path(os.path.realpath(folder))  # of a circle of links, too, which `resolve` refuses
+    for place in (*folder.parents, *real.parents):
         if is_run(place):
             raise InputError(f"{place} is the folder of a run; {another}")
     if not folder.exists():

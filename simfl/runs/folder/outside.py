@@ -36,10 +36,7 @@ def refuse_inside(folder: Path, option: str) -> None:
     Raises:
         InputError: it is.
     """
-    for place in (
-        folder,
-        *folder.parents,
-        *Path(os.path.realpath(folder)).parents,
-    ):  # never a circle
+    real = Path(os.path.realpath(folder))  # of a circle of links, too, which `resolve` refuses
+    for place in (folder, *folder.parents, *real.parents):
         if (place / PROVENANCE).exists():
             raise InputError(f"{option}: {place} is the folder of a run; give another")
