@@ -33,6 +33,7 @@ def reproduce(
         Path, typer.Option("--out", help="Folder for run folders and CSV files.")
     ] = Path("runs/papers"),
     jobs: shared.Jobs = None,
+    device: shared.Device = "cpu",
     data_dir: shared.DataDir = None,
     quiet: shared.Quiet = False,
 ) -> None:
@@ -53,7 +54,7 @@ def reproduce(
     if name is None:
         _list(chosen, chosen_seeds)
         return
-    how = shared.options(data_dir=data_dir, jobs=jobs)
+    how = shared.options(data_dir=data_dir, jobs=jobs, device=device)
     agreed, refused = True, False
     for item in chosen:
         try:

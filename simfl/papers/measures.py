@@ -185,7 +185,8 @@ def _origin(runs: Sequence[RunResult]) -> tuple[str, str, str, str]:
 
 def _machine(facts: Mapping[str, object]) -> str:
     system = str(facts.get("system", "")).partition("-")[0]  # not the name of its kernel
-    return f"{system} {facts.get('processor', '')}, {facts.get('cores', '?')} cores"
+    gpu = f", {facts['gpu']}" if "gpu" in facts else ""
+    return f"{system} {facts.get('processor', '')}, {facts.get('cores', '?')} cores{gpu}"
 
 
 COLUMNS = [field.name for field in fields(Record)]

@@ -56,11 +56,20 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
             "system": platform.platform(),
             "processor": platform.machine(),
             "cores": os.cpu_count(),
+            **_gpu(options.device),
         },
         "files": contents(job.scenario),
         "scenario_sha256": hashlib.sha256(job.text.encode()).hexdigest(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
+
+
+def _gpu(device: str) -> dict[str, str]:
+    if device == "cpu":
+        return {}
+    from simfl.training.card import name_of
+
+    return {"gpu": name} if (name := name_of(device)) else {}
 
 
 @cache

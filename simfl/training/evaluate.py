@@ -24,7 +24,7 @@ from simfl.training.program import Program, program_of
 from simfl.training.task import Task
 
 BATCH = 1000
-"""Rows per forward pass of fully connected models; a multiple of those below."""
+"""Rows per forward pass of fully connected models, and on a GPU; a multiple of those below."""
 IMAGES = 50
 """Rows per forward pass of convolutions: their activations then stay in the cache."""
 OTHERS = 250
@@ -135,7 +135,8 @@ def forward(
     """
     module = program.module
     images = program.channels_last and not program.batch_norm  # whose batches had better be large
-    size = BATCH if program.stacked else IMAGES if images else OTHERS
+    whole = program.stacked or program.device.type != "cpu"
+    size = BATCH if whole else IMAGES if images else OTHERS
     n = len(x) if rows is None else len(rows)
     with torch.no_grad():
         begin, end = (0, n) if part is None else (part.start, part.stop)

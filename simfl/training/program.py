@@ -5,6 +5,7 @@ from functools import cached_property
 import torch
 from torch import nn
 
+from simfl.training import card
 from simfl.training.batch_norm import has_batch_norm
 from simfl.training.flat import Layout, build, example_input
 from simfl.training.kernels import Kernel, choose_kernel
@@ -23,6 +24,8 @@ class Program:
 
     def __init__(self, task: Task) -> None:
         self.device = torch.device(task.device)
+        if self.device.type == "cuda":
+            card.settle()
         self._task = task.without_data()
         self.module = self._module()
         self.channels_last = is_channels_last(self.module, self.device)
@@ -43,7 +46,7 @@ class Program:
     def kernel(self) -> Kernel:
         """The kernel that trains it, with a module of its own."""
         task = self._task
-        return choose_kernel(self._module(), task.shape, task.classes, task.training)
+        return choose_kernel(self._module(), task.shape, task.training)
 
     @cached_property
     def example(self) -> torch.Tensor:
@@ -100,7 +103,8 @@ _PROGRAMS: dict[object, Program] = {}
 
 def program_of(task: Task) -> Program:
     """Return the program of `task`, built at first use; tasks of like model share it."""
-    how = knows(task.training), task.training.augmentation is not None  # what decides the kernel
+    training = task.training  # what of it decides the kernel:
+    how = knows(training), training.augmentation is not None, training.optimizer.repeats
     key = (type(task.model), repr(task.model), task.shape, task.classes, task.device, how)
     if key not in _PROGRAMS:
         while len(_PROGRAMS) >= 8:

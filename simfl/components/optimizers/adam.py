@@ -39,6 +39,11 @@ class Adam(Optimizer):
         """The two means."""
         return 2
 
+    @property
+    @override
+    def repeats(self) -> bool:
+        return type(self) is Adam
+
     @override
     def update(
         self, params: "Tensor", gradient: "Tensor", rates: "Tensor", memory: Memory, step: int

@@ -24,6 +24,11 @@ class AdamW(Adam):
         "subtracts",
     )
 
+    @property
+    @override
+    def repeats(self) -> bool:
+        return type(self) is AdamW
+
     @override
     def _decay(self, params: "Tensor", gradient: "Tensor", rates: "Tensor") -> None:
         if self.weight_decay:

@@ -39,6 +39,14 @@ class Optimizer(Component, ABC):
         """Whether a step is minus the rate times the gradient, which kernels may do themselves."""
         return False
 
+    @property
+    def repeats(self) -> bool:
+        """Whether every step is the same elementwise operations, which a GPU may then record.
+
+        `update` is given all parameters as one tensor then, and as `step` a tensor `()`.
+        """
+        return False
+
     @abstractmethod
     def update(
         self, params: "Tensor", gradient: "Tensor", rates: "Tensor", memory: Memory, step: int

@@ -39,6 +39,11 @@ class Sgd(Optimizer):
     def plain(self) -> bool:
         return type(self) is Sgd and not (self.momentum or self.weight_decay)
 
+    @property
+    @override
+    def repeats(self) -> bool:
+        return type(self) is Sgd
+
     @override
     def update(
         self, params: "Tensor", gradient: "Tensor", rates: "Tensor", memory: Memory, step: int
@@ -47,10 +52,7 @@ class Sgd(Optimizer):
             gradient.add_(params, alpha=self.weight_decay)
         if self.momentum:
             [velocity] = memory
-            if step == 1:
-                velocity.copy_(gradient)
-            else:
-                velocity.mul_(self.momentum).add_(gradient)
+            velocity.mul_(self.momentum).add_(gradient)
             if self.nesterov:
                 gradient.add_(velocity, alpha=self.momentum)
             else:

@@ -9,8 +9,9 @@ from simfl.training.kernels.base import Kernel, Lane, Progress
 from simfl.training.kernels.compiled import CompiledKernel, compiled_kernel, knows
 from simfl.training.kernels.linear import LinearKernel
 from simfl.training.kernels.loop import LoopKernel
+from simfl.training.kernels.recorded import RecordedKernel, can_record
 from simfl.training.kernels.stages import stages_of
-from simfl.training.kernels.vmap import VmapKernel, can_vmap
+from simfl.training.kernels.vmap import VmapKernel
 
 __all__ = [
     "CompiledKernel",
@@ -24,9 +25,7 @@ __all__ = [
 ]
 
 
-def choose_kernel(
-    module: nn.Module, shape: tuple[int, ...], classes: int, training: LocalTraining
-) -> Kernel:
+def choose_kernel(module: nn.Module, shape: tuple[int, ...], training: LocalTraining) -> Kernel:
     """Return the fastest kernel that can run `module` where its parameters are.
 
     The choice depends on the model, how clients train and the kind of device only, never on the
@@ -35,17 +34,17 @@ def choose_kernel(
     Args:
         module: the model, on its device; the kernel may take its parameters over.
         shape: shape of one input.
-        classes: number of logits.
         training: how clients train.
     """
     if (compiled := compiled_kernel(module, shape)) and knows(training):
         return compiled
-    if training.augmentation is not None:
-        return LoopKernel(module)
     layout = Layout.of(module)
     device = next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
+    if device.type != "cpu":
+        records = training.optimizer.repeats and can_record(module, shape)
+        return RecordedKernel(module) if records else LoopKernel(module)
+    if training.augmentation is not None:
+        return LoopKernel(module)
     if stages := stages_of(module, shape):
         return LinearKernel(layout, stages, device)
-    if device.type != "cpu" and can_vmap(module, shape):
-        return VmapKernel(module, classes)
     return LoopKernel(module)

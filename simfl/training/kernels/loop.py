@@ -84,7 +84,7 @@ class LoopKernel(Kernel):
                 loss = by_row.mean() if weights is None else by_row @ weights[first:last]
                 gradients = torch.autograd.grad(loss, self._parameters, materialize_grads=True)
                 with torch.no_grad():
-                    parts = [_of_one_lane(part) for part in gradients]
+                    parts = [of_one_lane(part) for part in gradients]
                     optimizer.step(parts, rates[step : step + 1])
         return _sums(torch.cat(losses).cpu().numpy().astype(np.float64), segment)
 
@@ -131,7 +131,7 @@ class LoopKernel(Kernel):
 
     def _views_of_one(self, flat: torch.Tensor) -> list[torch.Tensor]:
         """Return the parameters in `flat` as parts `(1, ...)` of a single lane."""
-        return [_of_one_lane(view) for view in self._views(flat)]
+        return [of_one_lane(view) for view in self._views(flat)]
 
     def _store(self, flat: torch.Tensor, into: torch.Tensor) -> torch.Tensor:
         """Copy a model `(p,)` into memory laid out as the module's parameters are; return it."""
@@ -170,6 +170,6 @@ def _sums(losses: Floats, segment: Segment) -> tuple[float, float]:
     return float(batch.sum()), float(square.sum())
 
 
-def _of_one_lane(part: torch.Tensor) -> torch.Tensor:
+def of_one_lane(part: torch.Tensor) -> torch.Tensor:
     """Return `part` as `(1, ...)`, a single number as `(1, 1)`: rates `(1, 1)` multiply it."""
     return part.unsqueeze(0) if part.dim() else part.reshape(1, 1)

@@ -1,6 +1,7 @@
 """Steps of an optimizer for all lanes at once, in place."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 
@@ -46,19 +47,33 @@ class LaneOptimizer:
         self._offset = [part[:lanes] for part in self._all_offset or ()]
         self._memory = [[buffer[:lanes] for buffer in buffers] for buffers in self._all_memory]
 
-    def step(self, gradients: Sequence[torch.Tensor], rates: torch.Tensor) -> None:
+    def forget(self) -> None:
+        """Begin anew, as if no step had been made."""
+        self._steps = 0
+        for buffers in self._all_memory:
+            for buffer in buffers:
+                buffer.zero_()
+
+    def step(
+        self,
+        gradients: Sequence[torch.Tensor],
+        rates: torch.Tensor,
+        number: torch.Tensor | None = None,
+    ) -> None:
         """Update the lanes.
 
         Args:
             gradients: parts `(a, ...)` of the mean gradients; overwritten.
             rates: `(a, 1)` learning rates.
+            number: which step it is `()`, where it is recorded (None: the next).
         """
         self._steps += 1
         if self._adjusts:
             self._adjust(gradients)
+        which = self._steps if number is None else cast("int", number)
         parts = zip(self._params, gradients, self._memory, strict=True)
         for params, gradient, memory in parts:
-            done: object = self._optimizer.update(params, gradient, rates, memory, self._steps)
+            done: object = self._optimizer.update(params, gradient, rates, memory, which)
             if done is not None:
                 raise TypeError("`update` returned something, but it is to change `params` itself")
 

@@ -24,6 +24,22 @@ def batch_width(segment: Segment, batch: int, multiple: int = 1) -> int:
     return -(-width // multiple) * multiple
 
 
+def filled_up(sizes: Ids, width: int) -> tuple[Ids, NDArray[np.bool_]]:
+    """Return which samples batches have once they are filled up with copies of their last one.
+
+    Args:
+        sizes: `(s,)` samples of each batch, which lie one after the other.
+        width: rows that each is filled up to.
+
+    Returns:
+        `(s, width)` samples, and which of them are only fillers.
+    """
+    column = np.arange(width)
+    begins = np.cumsum(sizes) - sizes
+    taken = begins[:, None] + np.minimum(column, sizes[:, None] - 1)
+    return taken, column >= sizes[:, None]
+
+
 @dataclass(frozen=True)
 class Steps:
     """The mini-batches of a chunk of lanes in the order they run: all first steps, all second ...
@@ -60,12 +76,9 @@ class Steps:
         step = np.arange(len(lane)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         place = np.empty(len(lane), dtype=np.int64)
         place[starts[step] + lane] = np.arange(len(lane))
-        column = np.arange(width)
-        begins = np.cumsum(sizes) - sizes
-        taken = begins[:, None] + np.minimum(column, sizes[:, None] - 1)
-        taken = taken[place]
+        taken, filler = (part[place] for part in filled_up(sizes, width))
         weights = np.concatenate([segment.normalised for segment in segments])[taken]
-        weights[column >= sizes[place][:, None]] = 0.0
+        weights[filler] = 0.0
         weights = weights.astype(np.float32)
         with np.errstate(over="ignore"):  # an infinite rate, of clients that diverge
             rates = np.concatenate([s.rates for s in segments])[place].astype(np.float32)

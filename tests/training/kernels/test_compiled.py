@@ -239,9 +239,7 @@ def test_a_label_beyond_the_classes_is_refused(label):
 def test_what_it_can_not_run_is_left_to_others(layers):
     module = nn.Sequential(*layers)
     assert network_of(module, (1, 8, 8)) is None
-    assert not isinstance(
-        choose_kernel(module, (1, 8, 8), 5, LocalTraining(8, Sgd())), CompiledKernel
-    )
+    assert not isinstance(choose_kernel(module, (1, 8, 8), LocalTraining(8, Sgd())), CompiledKernel)
 
 
 def test_shared_weights_are_left_to_others():

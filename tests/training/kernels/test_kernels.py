@@ -21,6 +21,7 @@ from simfl.training.kernels import (
     choose_kernel,
 )
 from simfl.training.kernels.compiled import compiled_kernel
+from simfl.training.kernels.recorded import RecordedKernel
 from simfl.training.kernels.stages import stages_of
 from simfl.training.kernels.steps import batch_width
 from simfl.training.kernels.vmap import can_vmap
@@ -51,6 +52,7 @@ KERNELS: dict[str, Callable[..., Kernel | None]] = {
     "compiled": compiled_kernel,
     "linear": linear_kernel,
     "loop": lambda module, shape: LoopKernel(module),
+    "recorded": lambda module, shape: RecordedKernel(module),
     "vmap": lambda module, shape: VmapKernel(module, 5),
 }
 
@@ -60,9 +62,9 @@ KERNELS: dict[str, Callable[..., Kernel | None]] = {
     [
         *((kind, Logistic(), (20,)) for kind in KERNELS),
         *((kind, Perceptron(), (4, 5)) for kind in KERNELS),
-        *((kind, Residual(), (20,)) for kind in ("loop", "vmap")),
-        *((kind, Scaled(), (20,)) for kind in ("loop", "vmap")),
-        *((kind, Convolutional(), (1, 8, 8)) for kind in ("compiled", "loop", "vmap")),
+        *((kind, Residual(), (20,)) for kind in ("loop", "recorded", "vmap")),
+        *((kind, Scaled(), (20,)) for kind in ("loop", "recorded", "vmap")),
+        *((kind, Convolutional(), (1, 8, 8)) for kind in ("compiled", "loop", "recorded", "vmap")),
     ],
 )
 def test_every_kernel_equals_torch_sgd(kind, model, shape):
@@ -109,7 +111,7 @@ OTHERS = LocalTraining(8, Idle())
     ],
 )
 def test_the_kernel_follows_from_the_model_and_how_it_is_trained(model, shape, training, kernel):
-    assert type(choose_kernel(build(model, shape, 5), shape, 5, training)) is kernel
+    assert type(choose_kernel(build(model, shape, 5), shape, training)) is kernel
 
 
 def test_what_is_a_linear_stack():
@@ -154,14 +156,14 @@ class Trebled(nn.Flatten):
     ],
 )
 def test_what_does_more_than_its_layers_is_left_to_autograd(module, training):
-    assert type(choose_kernel(module, (6,), 3, training)) is LoopKernel
+    assert type(choose_kernel(module, (6,), training)) is LoopKernel
 
 
 def test_so_are_layers_with_hooks():
     module = nn.Sequential(nn.Linear(6, 4), nn.Linear(4, 3))
-    assert type(choose_kernel(module, (6,), 3, TRAINING)) is CompiledKernel
+    assert type(choose_kernel(module, (6,), TRAINING)) is CompiledKernel
     module[0].register_forward_pre_hook(lambda layer, inputs: (2 * inputs[0],))
-    assert type(choose_kernel(module, (6,), 3, TRAINING)) is LoopKernel
+    assert type(choose_kernel(module, (6,), TRAINING)) is LoopKernel
 
 
 class Bare(Model):
@@ -182,7 +184,7 @@ def test_a_model_comes_back_as_it_went_in(model, shape):
     task = make_task(model, SIZES, shape, training=OTHERS)
     base = initial(task)
     lanes = lanes_of(task, make_orders(SIZES), base)
-    kernel = choose_kernel(build(model, shape, task.classes), shape, task.classes, OTHERS)
+    kernel = choose_kernel(build(model, shape, task.classes), shape, OTHERS)
     progress = kernel.run(lanes, task.data.x, task.data.y, OTHERS)
     for lane, params in zip(lanes, progress.params, strict=True):
         assert params.numpy().tobytes() == base.tobytes()
