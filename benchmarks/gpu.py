@@ -23,11 +23,9 @@ from simfl.core.work import OrderBatch, WorkResult
 from simfl.training import program
 from simfl.training.card import settle
 from simfl.training.executors.inline import Inline
-from simfl.training.flat import Layout, build
+from simfl.training.flat import build
 from simfl.training.flops import training_flops
-from simfl.training.kernels import Kernel, LinearKernel, LoopKernel, VmapKernel, recorded
-from simfl.training.kernels.stages import stages_of
-from simfl.training.kernels.vmap import can_vmap
+from simfl.training.kernels import Kernel, LoopKernel, recorded
 
 NOTES = (
     "Medians; `lanes_per_s`: clients trained a second, without the evaluation.",
@@ -68,16 +66,11 @@ def product_flops(size: int = 8192) -> float:
 def ways(contest: Contest) -> Iterator[tuple[str, Callable[[], Kernel]]]:
     """Yield the kernels that can train a workload on the card."""
     workload = contest.workload
-    device = torch.device("cuda")
 
     def module() -> nn.Module:
-        return build(workload.model, workload.shape, workload.classes).to(device)
+        return build(workload.model, workload.shape, workload.classes).to("cuda")
 
     yield "client by client", lambda: LoopKernel(module())
-    if can_vmap(module(), workload.shape):
-        yield "vmap", lambda: VmapKernel(module(), workload.classes)
-    if stages := stages_of(module(), workload.shape):
-        yield "linear", lambda: LinearKernel(Layout.of(module()), stages, device)
     for seats in (1, 4, 16):
 
         def of(seats: int = seats) -> Kernel:

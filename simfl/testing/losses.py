@@ -44,14 +44,14 @@ class LossContract(ComponentContract):
             assert torch.allclose(loss.rows(outputs, targets), torch.cat(alone)), "rows mix"
 
     def test_lanes(self) -> None:
-        """Under `vmap`, and for clients side by side, it is the loss of each."""
+        """For clients side by side it is the loss of each."""
         loss = self.create()
         for outputs, targets in self.batches(0):
             one_by_one = loss.rows(outputs, targets)
             twice = torch.stack([outputs, outputs]), torch.stack([targets, targets])
-            for rows in (loss.rows(*twice), torch.func.vmap(loss.rows)(*twice)):
-                assert rows.shape == (2, SAMPLES), tuple(rows.shape)
-                assert torch.allclose(rows, one_by_one.expand(2, -1))
+            rows = loss.rows(*twice)
+            assert rows.shape == (2, SAMPLES), tuple(rows.shape)
+            assert torch.allclose(rows, one_by_one.expand(2, -1))
 
     def test_down_the_gradient_it_falls(self) -> None:
         """PyTorch differentiates it, and a small step lowers it."""

@@ -229,11 +229,11 @@ def stack(model, shape, classes, seed=0) -> nn.Sequential:
     return module
 
 
-def linear_kernel(module, shape, device="cpu") -> LinearKernel:
+def linear_kernel(module, shape) -> LinearKernel:
     """Return the kernel of a `module` of linear and elementwise layers."""
     stages = stages_of(module, shape)
     assert stages is not None
-    return LinearKernel(Layout.of(module), stages, torch.device(device))
+    return LinearKernel(Layout.of(module), stages)
 
 
 def initial(task, seed=1):

@@ -12,7 +12,7 @@ from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.exponential import Exponential
 from simfl.core.work import Plan, WorkOrder
 from simfl.training.flat import build
-from simfl.training.kernels.vmap import VmapKernel
+from simfl.training.kernels import RecordedKernel
 from simfl.training.measure import measure
 from tests.training.learning_stubs import (
     Convolutional,
@@ -66,12 +66,12 @@ def test_equals_torch_sgd_with_a_linear_term(name, settings):
         assert result.loss == pytest.approx(loss, rel=1e-5)
 
 
-def test_lanes_through_vmap_too():
+def test_recorded_steps_too():
     training = SETTINGS["plain"]
     task = make_task(Residual(), SIZES, training=training)
     orders = make_orders(SIZES)
     corrections = some_corrections(task, orders)
-    kernel = VmapKernel(build(task.model, task.shape, task.classes), task.classes)
+    kernel = RecordedKernel(build(task.model, task.shape, task.classes))
     lanes = lanes_of(
         task, orders, initial(task), [torch.from_numpy(corrections[o.key]) for o in orders]
     )

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-import torch
 
 from simfl.components.local_training import LocalTraining
 from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.exponential import Exponential
 from simfl.core.work import Plan
-from simfl.training.flat import build
-from simfl.training.kernels.vmap import LANES, VmapKernel
 from tests.training.learning_stubs import (
     Chained,
     Convolutional,
@@ -19,7 +16,6 @@ from tests.training.learning_stubs import (
     Reader,
     Residual,
     initial,
-    lanes_of,
     make_orders,
     make_task,
     train,
@@ -141,44 +137,3 @@ def test_a_search_for_counterexamples(seed):
         training = LocalTraining(batch, Sgd(lr=0.05, momentum=float(rng.choice([0, 0.9]))))
         task = make_task(model, sizes, (int(inputs),), int(classes), training)
         assert_company_changes_nothing(task, make_orders(sizes, Plan(full_epochs=1)), rng)
-
-
-DEVICES = [
-    pytest.param(
-        "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-    ),
-    "cpu",
-]
-
-
-@pytest.mark.parametrize("device", DEVICES[:1])
-@pytest.mark.parametrize("case", LINEAR[:4], ids=str)
-def test_linear_stacks_on_a_gpu(device, case):
-    hidden, activation, dropout, inputs, classes, batch = case
-    model = Perceptron(hidden=hidden, activation=activation, dropout=dropout)
-    training = LocalTraining(batch, Sgd(lr=0.1))
-    task = make_task(model, RAGGED, (inputs,), classes, training, device=device)
-    assert_company_changes_nothing(task, make_orders(RAGGED), np.random.default_rng(0))
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_lanes_through_vmap(device):
-    # On a CPU a lane's place within its group may show (the kernel is not used there), so here
-    # every lane keeps its place and only the company changes.
-    sizes = [8, 16, 24, 9] * (LANES // 2)
-    task = make_task(Residual(), sizes, training=SETTINGS)
-    kernel = VmapKernel(build(task.model, task.shape, task.classes).to(device), task.classes)
-    x, y = task.data.x.to(device), task.data.y.to(device)
-    lanes = lanes_of(task, make_orders(sizes), initial(task), device=device)
-
-    def run(places):
-        chosen = [lanes[place] for place in places]
-        return torch.stack(kernel.run(chosen, x, y, SETTINGS).params).cpu()
-
-    whole = run(list(range(len(sizes))))
-    longest = [lane for lane, size in enumerate(sizes) if size == 24]
-    for company in (longest[:1], longest[: LANES // 2], longest):
-        assert torch.equal(run(company), whole[company])
-    if device == "cuda":
-        backwards = list(range(len(sizes)))[::-1]
-        assert torch.equal(run(backwards), whole[backwards])

@@ -18,7 +18,7 @@ from simfl.core.work import Plan
 from simfl.training.data import Partitioned
 from simfl.training.evaluate import evaluate
 from simfl.training.flat import build, flatten, load
-from simfl.training.kernels import LoopKernel, VmapKernel
+from simfl.training.kernels import LoopKernel, RecordedKernel
 from simfl.training.kernels.compiled import compiled_kernel
 from simfl.training.measure import measure
 from tests.training.learning_stubs import (
@@ -44,7 +44,7 @@ MODELS = {
     "compiled": (Convolutional(), (1, 8, 8)),
     "linear": (Perceptron(), (4, 5)),
     "loop": (Convolutional(), (1, 8, 8)),
-    "vmap": (Residual(), (20,)),
+    "recorded": (Residual(), (20,)),
 }
 OPTIMIZERS = {
     "heavy": Sgd(lr=0.05, momentum=0.9, weight_decay=1e-2),
@@ -79,8 +79,8 @@ def kernel_of(kind, task):
         return compiled_kernel(module, task.shape)
     if kind == "loop":
         return LoopKernel(module)
-    if kind == "vmap":
-        return VmapKernel(module, task.classes)
+    if kind == "recorded":
+        return RecordedKernel(module)
     return linear_kernel(module, task.shape)
 
 

@@ -57,8 +57,7 @@ class Loss(Component, ABC):
     def rows(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Return the loss `(...)` of each sample; PyTorch can differentiate it.
 
-        A sample's loss depends on nobody else's.  It is computed from outputs of any floating type,
-        under `torch.func.vmap` too.
+        A sample's loss depends on nobody else's.  It is computed from outputs of any floating type.
 
         Args:
             outputs: `(..., c)` the model's outputs.

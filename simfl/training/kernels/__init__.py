@@ -11,7 +11,6 @@ from simfl.training.kernels.linear import LinearKernel
 from simfl.training.kernels.loop import LoopKernel
 from simfl.training.kernels.recorded import RecordedKernel, can_record
 from simfl.training.kernels.stages import stages_of
-from simfl.training.kernels.vmap import VmapKernel
 
 __all__ = [
     "CompiledKernel",
@@ -20,7 +19,7 @@ __all__ = [
     "LinearKernel",
     "LoopKernel",
     "Progress",
-    "VmapKernel",
+    "RecordedKernel",
     "choose_kernel",
 ]
 
@@ -46,5 +45,5 @@ def choose_kernel(module: nn.Module, shape: tuple[int, ...], training: LocalTrai
     if training.augmentation is not None:
         return LoopKernel(module)
     if stages := stages_of(module, shape):
-        return LinearKernel(layout, stages, device)
+        return LinearKernel(layout, stages)
     return LoopKernel(module)

@@ -26,8 +26,8 @@ from simfl.training.kernels.stages import Stage, dropouts, make_factors
 class LinearKernel(StackedKernel):
     """Stacks of `Linear`, `ReLU`, `Sigmoid`, `Tanh`, `Dropout`; a `Flatten` may come first."""
 
-    def __init__(self, layout: Layout, stages: list[Stage], device: torch.device) -> None:
-        super().__init__(layout.size, stages[-1].outputs, device)
+    def __init__(self, layout: Layout, stages: list[Stage]) -> None:
+        super().__init__(layout.size, stages[-1].outputs)
         self.layout = layout
         self.stages = stages
         self.dropouts = dropouts(stages)

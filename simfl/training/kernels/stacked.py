@@ -27,10 +27,8 @@ from simfl.training.kernels.steps import Steps, batch_width
 from simfl.training.passes import Segment
 
 CACHE_BYTES = 8 * 2**20
-"""Most memory that the lanes of one chunk may take on a CPU: parameters, gradients and one batch of
-inputs.  Each step reads them all, and should find them in the cache."""
-CARD_SHARE = 8
-"""On a GPU they may take this part of the card's memory: 1 / CARD_SHARE."""
+"""Most memory that the lanes of one chunk may take: parameters, gradients and one batch of inputs.
+Each step reads them all, and should find them in the cache."""
 BLOCK_BYTES = 4 * 2**20
 """Targets, dropout masks and logits that are there at once."""
 MOST_LANES = 1024
@@ -84,30 +82,20 @@ class Workspace(ABC):
         """Return the models `(p,)`."""
 
 
-def lane_bytes(device: torch.device) -> int:
-    """Return how much memory the lanes of a chunk may take."""
-    if device.type == "cuda":
-        card = torch.cuda.get_device_properties(device)
-        return int(card.total_memory) // CARD_SHARE
-    return CACHE_BYTES
-
-
 class StackedKernel(Kernel):
     """Schedules lanes; subclasses say how a batched gradient is computed.
 
     Args:
         size: parameters p of the model.
         classes: number of logits c.
-        device: where it runs.
     """
 
-    def __init__(self, size: int, classes: int, device: torch.device) -> None:
-        self.classes = classes
-        self._size, self._room = size, lane_bytes(device)
+    def __init__(self, size: int, classes: int) -> None:
+        self.classes, self._size = classes, size
 
     def most_lanes(self, batch_bytes: int) -> int:
         """Return how many lanes may run at once if a batch of inputs takes so many bytes."""
-        return int(np.clip(self._room // (8 * self._size + batch_bytes), 2, MOST_LANES))
+        return int(np.clip(CACHE_BYTES // (8 * self._size + batch_bytes), 2, MOST_LANES))
 
     @abstractmethod
     def workspace(self, start: Sequence[torch.Tensor], width: int, loss: Loss) -> Workspace:

@@ -1,9 +1,7 @@
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from torch import nn
 
 from simfl.components.local_training import LocalTraining
@@ -17,14 +15,12 @@ from simfl.training.kernels import (
     Kernel,
     LinearKernel,
     LoopKernel,
-    VmapKernel,
+    RecordedKernel,
     choose_kernel,
 )
 from simfl.training.kernels.compiled import compiled_kernel
-from simfl.training.kernels.recorded import RecordedKernel
 from simfl.training.kernels.stages import stages_of
 from simfl.training.kernels.steps import batch_width
-from simfl.training.kernels.vmap import can_vmap
 from simfl.training.passes import full_segment
 from tests.training.learning_stubs import (
     Chained,
@@ -41,7 +37,6 @@ from tests.training.learning_stubs import (
     make_orders,
     make_task,
     reference,
-    stack,
 )
 
 SIZES = [20, 7, 33, 1, 64]
@@ -53,7 +48,6 @@ KERNELS: dict[str, Callable[..., Kernel | None]] = {
     "linear": linear_kernel,
     "loop": lambda module, shape: LoopKernel(module),
     "recorded": lambda module, shape: RecordedKernel(module),
-    "vmap": lambda module, shape: VmapKernel(module, 5),
 }
 
 
@@ -62,9 +56,9 @@ KERNELS: dict[str, Callable[..., Kernel | None]] = {
     [
         *((kind, Logistic(), (20,)) for kind in KERNELS),
         *((kind, Perceptron(), (4, 5)) for kind in KERNELS),
-        *((kind, Residual(), (20,)) for kind in ("loop", "recorded", "vmap")),
-        *((kind, Scaled(), (20,)) for kind in ("loop", "recorded", "vmap")),
-        *((kind, Convolutional(), (1, 8, 8)) for kind in ("compiled", "loop", "recorded", "vmap")),
+        *((kind, Residual(), (20,)) for kind in ("loop", "recorded")),
+        *((kind, Scaled(), (20,)) for kind in ("loop", "recorded")),
+        *((kind, Convolutional(), (1, 8, 8)) for kind in ("compiled", "loop", "recorded")),
     ],
 )
 def test_every_kernel_equals_torch_sgd(kind, model, shape):
@@ -191,25 +185,6 @@ def test_a_model_comes_back_as_it_went_in(model, shape):
         assert params.data_ptr() != lane.start.data_ptr()
 
 
-class Coupled(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.linear = nn.Linear(6, 3)
-
-    def forward(self, x):
-        return self.linear(x - x.mean(0))
-
-
-def test_vmap_refuses_what_it_would_compute_otherwise():
-    assert can_vmap(build(Residual(), (20,), 5), (20,))
-    assert can_vmap(stack(Convolutional(), (1, 8, 8), 5)[:-2], (1, 8, 8))
-    assert not can_vmap(build(Convolutional(dropout=0.5), (1, 8, 8), 5), (1, 8, 8))
-    assert not can_vmap(build(Reader(), (6,), 5), (6,))
-    assert not can_vmap(Coupled(), (6,))
-    batch_norm = nn.Sequential(nn.Linear(6, 6), nn.BatchNorm1d(6, track_running_stats=False))
-    assert not can_vmap(batch_norm, (6,))
-
-
 def test_the_width_of_a_lane_depends_on_itself_alone():
     task = make_task(Logistic(), [1000])
     rows = task.data.train_rows[0]
@@ -222,12 +197,3 @@ def test_the_width_of_a_lane_depends_on_itself_alone():
             if n >= batch >= 8:
                 assert width == batch
     assert np.isclose(batch_width(full_segment(order, rows[:3], training), 8, 16), 16)
-
-
-def test_lanes_of_a_gpu_are_as_many_as_its_memory_allows(monkeypatch):
-    card = SimpleNamespace(total_memory=8 * 2**30)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _device: card)
-    module = nn.Sequential(nn.Linear(2000, 100))
-    there, here = (linear_kernel(module, (2000,), device) for device in ("cuda", "cpu"))
-    assert there.most_lanes(1000) == 2**30 // (8 * 200_100 + 1000)
-    assert here.most_lanes(1000) == 2**23 // (8 * 200_100 + 1000)
