@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from simfl.core.rows import COUNTED, MOVED
+from simfl.core.units import DATA_SIZE, ENERGY, parse_quantity
 from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.report.formats import FEW, SOME
@@ -16,6 +17,14 @@ EXPERIMENT = (("data", "dataset"), ("data", "partition"), ("model",), ("fleet",)
 """Paths of a scenario without which numbers of two are hardly of the same thing."""
 STOPS = ("rounds", "time", "accuracy", "bytes", "energy")
 """What `rounds.stop` ends a run by; whatever else ended one came before."""
+MORE = 0.01
+"""Share of a budget that was used beyond it, from which on that is told."""
+BUDGETS = (
+    ("bytes", DATA_SIZE, formats.size, lambda run: float(run.total_bytes)),
+    ("energy", ENERGY, formats.energy, lambda run: run.total_energy_j),
+)
+"""Those of `STOPS` of which a round takes a piece that nobody knows before: name, what it is, how
+it is written, what a run took of it."""
 COURSE = ["end_s", *MOVED, "accuracy", "loss"]
 """Columns of `rounds.csv` in which runs that go different ways differ."""
 
@@ -77,6 +86,27 @@ def ended_early(groups: Groups) -> list[str]:
     return [
         f"{formats.listed(names, SOME)} ended before `rounds.stop` was reached: {why}."
         for why, names in by_reason.items()
+    ]
+
+
+def overspent(groups: Groups) -> list[str]:
+    """Say whose runs used more than `rounds.stop` allows: budgets are looked at as rounds end."""
+    by_rule: dict[str, list[str]] = {}
+    for name, runs in groups.items():
+        for rule, dimension, text, total in BUDGETS:
+            used = {
+                total(run): parse_quantity(limit, dimension)
+                for run in runs
+                if run.finished and (limit := run.written("rounds", "stop", rule)) is not None
+            }
+            most = max(used, key=lambda amount: amount / used[amount], default=0.0)
+            if used and most > used[most] * (1 + MORE):
+                up_to = "up to " if len(used) > 1 else ""
+                took = f"{name} took {up_to}{text(most)} of {text(used[most])}"
+                by_rule.setdefault(rule, []).append(took)
+    return [
+        f"`rounds.stop.{rule}` is looked at as rounds end: in all {formats.listed(took, SOME)}."
+        for rule, took in by_rule.items()
     ]
 
 

@@ -12,6 +12,7 @@ from simfl.report.caveats import (
     diverged,
     ended_early,
     not_meant,
+    overspent,
     roundless,
     seen_unequally,
     short_of_memory,
@@ -41,7 +42,7 @@ def _below(comparison: Comparison) -> list[str]:
     silent = unpowered(groups) if any(c.metric.unit == "energy" for c in comparison.columns) else []
     targets = sorted({c.target for c in comparison.columns if c.target is not None})
     unequal = [*unlike(groups), *seen_unequally(groups, targets)]
-    caveats += map(_sentence, [*unequal, *silent, *alike(groups)])
+    caveats += map(_sentence, [*overspent(groups), *unequal, *silent, *alike(groups)])
     if untrained([run for runs in groups.values() for run in runs]):
         caveats.append("Only time was simulated: nothing was trained, so there is no accuracy.")
     return [*legend(comparison), *caveats]

@@ -8,6 +8,7 @@ from simfl.report.caveats import (
     alike,
     diverged,
     ended_early,
+    overspent,
     roundless,
     seen_unequally,
     short_of_memory,
@@ -158,3 +159,24 @@ def test_variants_that_make_no_difference_are_named(tmp_path: Path) -> None:
     assert ("Alike", told) in notes(groups)
     assert told[1:] in " ".join(render(compare(results), "table").split())
     assert alike({"plain": groups["plain"], "few": groups["few"]}) == []
+
+
+def test_a_budget_that_a_run_went_beyond_is_told(run_tiny: RunTiny) -> None:
+    """A run to 600 J took 1 kJ, a whole round more, and stood beside others without a word."""
+    power = {"fleet.power": {"compute": "5 W"}}
+    whole = run_tiny(power)
+    half_j, half_bytes = whole.total_energy_j / 2, whole.total_bytes / 2
+    by_energy = run_tiny({**power, "rounds.stop.energy": f"{half_j * 0.9} J"})
+    by_bytes = run_tiny({**power, "rounds.stop.bytes": f"{half_bytes * 0.9} B"})
+    assert by_energy.summary["finished"] == "energy"
+    [told] = overspent({"tiny": [by_energy]})
+    line = "`rounds.stop.energy` is looked at as rounds end: in all tiny took "
+    assert told.startswith(line)
+    assert ("Over budget", told) in notes({"tiny": [by_energy]})
+    assert line.removesuffix("tiny took ") in " ".join(
+        render(compare([by_energy]), "table").split()
+    )
+    of_bytes, of_energy = overspent({"a": [by_bytes], "b": [by_bytes, by_energy]})
+    assert of_bytes.count(" took ") == 2
+    assert of_energy.count(" took ") == 1
+    assert overspent({"tiny": [whole]}) == []
