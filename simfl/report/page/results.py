@@ -28,7 +28,7 @@ FITTING_WORDS = 7
 
 
 def results(groups: Groups) -> tuple[list[Table], list[str]]:
-    """Return the table of results of variants, in two where it is wide, and how to read it."""
+    """Return the table of results of variants, in several where it is wide, and how to read it."""
     comparison = compare(all_runs(groups))
     evaluated = have_accuracy(all_runs(groups))
     several = len({run.n_rounds for run in all_runs(groups)}) > 1
@@ -38,15 +38,22 @@ def results(groups: Groups) -> tuple[list[Table], list[str]]:
     to = [c for c in comparison.columns if c.target is not None]
     first = [*([Column(ACCURACY)] if evaluated else []), *own, *to]
     if len(first) > FITTING_WORDS:
-        first = [c for c in first if c.target is None or c.metric is not ENERGY]
+        energies = [c for c in to if c.metric is ENERGY]
+        first = [c for c in first if c not in energies]
+        parts = [first, *_side_by_side(energies, whole)]
+    else:
+        parts = _side_by_side(first, whole)
     seeded = any(len(runs) > 1 for runs in groups.values())
-    both = len(first) + len(whole)
-    parts = [first, whole] if first and both > FITTING else [[*first, *whole]]
     tables = [_table(replace(comparison, columns=part), groups, seeded) for part in parts]
-    reading = legend(replace(comparison, columns=[*first, *whole]))
+    reading = legend(replace(comparison, columns=[c for part in parts for c in part]))
     if any(cell.css == "best" for table in tables for row in table.rows for cell in row):
         reading.append("Green: better than every other variant by more than chance explains.")
     return tables, reading
+
+
+def _side_by_side(left: list[Column], right: list[Column]) -> list[list[Column]]:
+    """Return the columns of one table, or of two where those of one are too many for a page."""
+    return [left, right] if left and len(left) + len(right) > FITTING else [[*left, *right]]
 
 
 def _table(comparison: Comparison, groups: Groups, seeded: bool) -> Table:

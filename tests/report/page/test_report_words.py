@@ -318,12 +318,16 @@ def test_who_has_the_shortest_rounds_is_no_matter_of_chance(
     assert " ".join(pace(by_variant(find_runs([tmp_path])))) == told
 
 
-def test_energy_to_a_target_is_told_where_there_is_room(tmp_path: Path) -> None:
-    """The command's table had it, the page's had not."""
-    for targets, columns in ((0.5,), 4), ((0.4, 0.5), 3), ((0.3, 0.4, 0.5), 3):
-        made_run(tmp_path / str(len(targets)), "a", 0, [0.1, 0.9], targets=targets)
-        [table, *_], _ = results(by_variant(find_runs([tmp_path / str(len(targets))])))
-        assert ("to 50%", columns) in table.above
+def test_energy_to_a_target_is_told_wherever_there_is_room(tmp_path: Path) -> None:
+    """The command's table had it, the page's had not where there were two targets or more."""
+    six = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+    for targets, columns in ((0.5,), [4]), ((0.4, 0.5), [3, 1]), (six, [3, 1, 0]):
+        folder = tmp_path / str(len(targets))
+        made_run(folder, "a", 0, [0.05, 0.9], targets=targets)
+        tables, _ = results(by_variant(find_runs([folder])))
+        assert [dict(table.above).get("to 50%", 0) for table in tables] == columns
+        energies = [head for table in tables for head in table.heads if head == "energy at work"]
+        assert len(energies) == len(targets) + 1  # and that of the whole run
 
 
 def test_the_headline_compares_where_most_seeds_got(tmp_path: Path) -> None:
