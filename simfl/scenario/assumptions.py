@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from simfl.errors import InputError
 from simfl.scenario.checks import OWN_MODELS
 from simfl.scenario.language.place import Location, dotted
+from simfl.scenario.parts.fleet import lacks_count
 from simfl.scenario.scenario import Scenario
 
 
@@ -88,6 +89,11 @@ def _of_fleet(scenario: Scenario) -> Iterator[Assumption]:
         "latency": "0 s",
         "availability": "always online",
     }
+    written = {} if scenario._document is None else scenario._document.data
+    if lacks_count(written.get("fleet")):
+        yield Assumption(
+            ("fleet", 0, "count"), f"{scenario.devices}, one for each of the data set's clients"
+        )
     for index, group in enumerate(scenario.fleet):
         for key, value in defaults.items():
             if not _says(group, key) and key not in group.traced:

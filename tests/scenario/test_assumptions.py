@@ -7,6 +7,7 @@ import pytest
 
 from simfl import Scenario
 from simfl.cli import main
+from simfl.errors import ScenarioError
 from simfl.scenario.assumptions import assumptions
 
 BARE: dict[str, Any] = {
@@ -145,3 +146,24 @@ def test_a_battery_that_nothing_drains_is_told() -> None:
     assert told(fleet=fleet, **rounds)[key] == "0 W, so its batteries never drain"
     assert key not in told(fleet={**fleet, "power": {"compute": "3 W"}}, **rounds)
     assert key not in told(fleet={"count": 3}, **rounds)
+
+
+def test_devices_without_a_count_are_the_data_sets_clients(tmp_path: Path) -> None:
+    """It had to be counted by hand, though the data say it, and anything else was an error."""
+    rows = "".join(f"{n},{n % 2},{'abc'[n % 3]},{n // 6 % 2}\n" for n in range(60))
+    (tmp_path / "visits.csv").write_text("x,ill,hospital,test\n" + rows)
+    own = {"name": "csv", "file": str(tmp_path / "visits.csv"), "label": "ill"}
+    dataset = {**own, "client": "hospital", "test": "test"}
+    data = {"data": {"dataset": dataset}, "fleet": {"latency": "1 s"}}
+    assert told(**data)["fleet[0].count"] == "3, one for each of the data set's clients"
+    scenario = Scenario.from_dict(BARE | data)
+    assert Scenario.from_dict(scenario.to_dict()) == scenario
+    assert scenario.rounds.clients == 3
+    assert "fleet[0].count" not in told(**(data | {"fleet": [{"count": 2}]}))
+    for unknown in (
+        {"data": {"dataset": dataset, "partition": "iid"}},
+        {"data": {"dataset": {**own, "client": "hospital"}}},  # who is tested is drawn by each seed
+        {"fleet": [{"name": "a", "count": 1}, {"name": "b"}]},
+    ):
+        with pytest.raises(ScenarioError, match="missing key 'count'"):
+            Scenario.from_dict(BARE | data | unknown)

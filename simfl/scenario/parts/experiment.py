@@ -4,7 +4,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    model_validator,
+)
 
 from simfl.components.aggregators.base import Aggregator, aggregators
 from simfl.components.models.base import Model, models
@@ -14,7 +21,7 @@ from simfl.core.words import LONGEST_TEXT
 from simfl.errors import nearest
 from simfl.scenario.language.yaml_writer import to_yaml
 from simfl.scenario.parts.correlation import Correlations
-from simfl.scenario.parts.fleet import Groups
+from simfl.scenario.parts.fleet import Groups, counted, lacks_count
 from simfl.scenario.parts.learning import Data, Evaluation, Training
 from simfl.scenario.parts.part import FolderName, Part, distinct_folders
 from simfl.scenario.parts.rounds import Rounds
@@ -169,6 +176,19 @@ class Experiment(Part):
         """Return the shape of one of the model's inputs, and how many outputs it has."""
         shape, classes = self.data.dataset.shape()
         return shape, self.training.loss.outputs(classes, self.data.dataset.targets)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_device_for_each_client(cls, value: Any, info: ValidationInfo) -> Any:
+        """Count the devices by the data set's own clients where no `count` says how many."""
+        if not isinstance(value, dict) or not lacks_count(value.get("fleet")):
+            return value
+        try:
+            data = Data.model_validate(value.get("data"), context=info.context)
+            clients = data.dataset.natural_known if data.partition.deals_natural else None
+        except ValueError:
+            return value  # told of the data themselves
+        return {**value, "data": data, "fleet": counted(value["fleet"], clients or 0)}
 
     @model_validator(mode="after")
     def _counted(self) -> Self:

@@ -74,7 +74,8 @@ class Group(Part):
 
     name: Name = Field("devices", description="unique among the groups")
     count: Annotated[Count, WORKED_OUT] = Field(
-        description="number of devices; omitted: one for each row of the trace"
+        description="number of devices; omitted: one for each row of the trace, or, of one group "
+        "alone, for each of the data set's own clients whose number is known beforehand"
     )
     device: Annotated[str, AfterValidator(_known)] | None = Field(
         None, description="class of devices whose numbers are the defaults; see simfl list devices"
@@ -198,6 +199,20 @@ def _is_by_name(fleet: dict[str, Any]) -> bool:
     """Return whether a mapping has groups under their names, and no number of one group."""
     groups = all(isinstance(group, dict) for group in fleet.values())
     return groups and not fleet.keys() & Group.model_fields.keys()
+
+
+def lacks_count(fleet: Any) -> bool:
+    """Return whether a fleet, as written, is one group of which nothing says how large it is."""
+    groups = [fleet] if isinstance(fleet, dict) else fleet
+    if not isinstance(groups, list) or len(groups) != 1 or not isinstance(groups[0], dict):
+        return False
+    return not groups[0].keys() & {"count", "trace"}
+
+
+def counted(fleet: Any, devices: int) -> Any:
+    """Return a fleet that `lacks_count`, with so many devices (0: as it is)."""
+    [group] = [fleet] if isinstance(fleet, dict) else fleet
+    return [{**group, "count": devices}] if devices else fleet
 
 
 Groups = Annotated[tuple[Group, ...], Field(min_length=1), BeforeValidator(_listed)]
