@@ -10,6 +10,7 @@
 Commands simply raise; only ``--debug`` lets a traceback out.
 """
 
+import io
 import os
 import sys
 import traceback
@@ -45,8 +46,7 @@ def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
     except _UsageError as error:
         return _fail(f"error: {_usage(error)}", 2, debug)
     except BrokenPipeError:
-        # Whoever read our output (such as `head`) has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_no_more()  # whoever read our output (such as `head`) has seen enough
         return 0
     except Exception as error:
         if _was_interrupted(error):
@@ -55,7 +55,11 @@ def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
             said = str(error).partition("\n")[0]  # PyTorch appends its stack
             return _fail(f"error: {told}{f' ({said})' if said else ''}", 1, debug)
         if isinstance(error, OSError):
-            fault = failure(str(error.filename or "the operating system"), error)
+            where = str(error.filename or "the operating system")
+            if error.filename is None and _is_of_output(error):
+                where = "can't write to standard output"
+                _print_no_more()
+            fault = failure(where, error)
             return _fail(f"error: {fault}", fault.exit_code, debug)
         from simfl.core.blame import told_of_owner
 
@@ -72,6 +76,23 @@ def _of_memory(error: Exception) -> str:
     if is_out_of_memory(error):
         return "what the scenario asks for does not fit into memory: the model or the data set"
     return ""
+
+
+def _is_of_output(error: OSError) -> bool:
+    """Return whether `error` is what printing fails of: it goes to a file, and the disk is full."""
+    try:
+        sys.stdout.flush()
+        os.write(sys.stdout.fileno(), b"\n")  # of some texts nothing is kept for another try
+    except io.UnsupportedOperation:  # it goes to no file
+        return False
+    except OSError as again:
+        return again.errno == error.errno
+    return False
+
+
+def _print_no_more() -> None:
+    """Let what is still to be printed go nowhere: Python tries once more at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _was_interrupted(error: BaseException | None) -> bool:

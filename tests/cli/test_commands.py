@@ -336,6 +336,23 @@ def test_output_that_nobody_reads_is_no_error() -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [["list"], ["schema"]])
+def test_output_that_does_not_fit_is_told_as_such(words: list[str], unbuffered: str) -> None:
+    """The operating system was blamed; of long outputs Python told once more, and exited by 120."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, *words],
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    told = b"error: can't write to standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, told)
+
+
 def test_characters_that_the_output_lacks_have_others_in_their_place(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(
         "{data: {dataset: synthetic}, model: logistic_regression, "
