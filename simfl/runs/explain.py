@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simfl.core.arguments import called
 from simfl.errors import InputError
 from simfl.runs.counterfactuals import CHEAP, Counterfactual, WhatIf, counterfactuals
 from simfl.runs.folder.eventlog import finite
@@ -113,7 +114,8 @@ def explain(
             damaged.
     """
     if round_ is not None and what_if:
-        raise InputError("--what-if runs the clock of a whole run again; leave out --round")
+        again, only = called("--what-if", "what_if"), called("--round", "round_")
+        raise InputError(f"{again} runs the clock of a whole run again; leave out {only}")
     anatomy = Anatomy.of(run)
     if round_ is not None:
         return _of_round(run, anatomy, round_)
@@ -141,7 +143,8 @@ def _why_none(run: RunResult, what_if: bool | None) -> str:
     if not run.n_rounds:
         return "no round has ended"
     if what_if is None and len(run.client_rows) > CHEAP:
-        return f"more than {CHEAP:,} participations take a while; --what-if computes it"
+        asked = called("--what-if", "what_if=True")
+        return f"more than {CHEAP:,} participations take a while; {asked} computes it"
     return ""
 
 

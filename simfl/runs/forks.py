@@ -18,6 +18,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from simfl.components.datasets.elsewhere import Elsewhere
+from simfl.core.arguments import called
 from simfl.errors import InputError
 from simfl.runs.folder import checkpoint
 from simfl.runs.folder.eventlog import decode
@@ -92,8 +93,8 @@ def fork_all(
         if origins[plan.forked.resolve()] != plan.folder:
             other = origins[plan.forked.resolve()]
             raise InputError(
-                f"{plan.folder} and {other} can't both become {plan.forked}; without --name each "
-                "variant's fork has a name of its own"
+                f"{plan.folder} and {other} can't both become {plan.forked}; without "
+                f"{called('--name', 'name')} each variant's fork has a name of its own"
             )
     new = [plan.forked for plan in planned if not plan.forked.exists()]
     try:
@@ -189,7 +190,8 @@ def _shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list
         InputError: no fork can begin then.
     """
     if (log := RunFiles(folder).log) != "full":
-        raise InputError(f"{folder} was recorded with --log {log}: its past is not known")
+        recorded = called(f"--log {log}", f"log={log!r}")
+        raise InputError(f"{folder} was recorded with {recorded}: its past is not known")
     lines = list(event_lines(folder))
     times_s = [decode(line)["t"] for line in lines]
     last_s = times_s[-1] if times_s else 0.0
@@ -203,8 +205,8 @@ def _shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list
     shared = sum(time_s <= at_s for time_s in times_s)
     if shared == len(lines):
         raise InputError(
-            f"{folder} is recorded until {last_s:g} s; a fork begins before that, and `--at end` "
-            "just before"
+            f"{folder} is recorded until {last_s:g} s; a fork begins before that, and "
+            f"{called('`--at end`', 'at_s=inf')} just before"
         )
     if at_s <= begun_s:
         raise InputError(
@@ -255,13 +257,15 @@ def _folder_name(name: str) -> str:
     try:
         return TypeAdapter(FolderName).validate_python(name)
     except ValidationError:
-        raise InputError(f"{name!r} can't be the name of a folder; give another --name") from None
+        another = f"another {called('--name', 'name')}"
+        raise InputError(f"{name!r} can't be the name of a folder; give {another}") from None
 
 
 def _refuse_what_is_there(folder: Path, forked: Path, overwrite: bool) -> None:
     refuse_foreign(forked)
+    another = f"another {called('--name', 'name')}"
     if forked.resolve() == folder.resolve():
-        raise InputError(f"{forked} is the run itself; give another --name")
+        raise InputError(f"{forked} is the run itself; give {another}")
     if not overwrite:
-        instead = f"go on with `{resuming(forked)}`, or give --overwrite or another --name"
-        refuse_run(forked, instead)
+        replacing = called("--overwrite", "overwrite=True")
+        refuse_run(forked, f"go on with `{resuming(forked)}`, or give {replacing} or {another}")

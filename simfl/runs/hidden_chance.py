@@ -34,8 +34,8 @@ def telling_of_hidden_chance(components: Sequence[Component]) -> Iterator[None]:
 def _tell(who: str, libraries: str) -> None:
     _LOG.warning(
         "%s: the global random state of %s changed during the run. No seed of a scenario decides "
-        "it, so the run may not come out the same again, nor after --resume; components draw from "
-        "the generator that they are given",
+        "it, so the run may not come out the same again, nor when it is resumed; components draw "
+        "from the generator that they are given",
         who,
         libraries,
     )

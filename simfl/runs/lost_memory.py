@@ -41,7 +41,8 @@ def _tell(who: str, attributes: str) -> None:
     _LOG.warning(
         "%s: what it remembers (%s) changed during the run. Only selectors, aggregators, "
         "compressors and filters may: of others no checkpoint has it, and the next run in this "
-        "process goes on with it, so the run may not come out the same again, nor after --resume",
+        "process goes on with it, so the run may not come out the same again, nor when it is "
+        "resumed",
         who,
         attributes,
     )

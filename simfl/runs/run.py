@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simfl.build.builder import Builder
-from simfl.core.arguments import require_kind
+from simfl.core.arguments import called, require_kind
 from simfl.errors import InputError
 from simfl.runs.folder.folder import (
     PROVENANCE,
@@ -67,8 +67,10 @@ def run_one(
         with locked(job.folder):
             if is_run(job.folder) and not overwrite:
                 raise InputError(
-                    f"{job.folder} holds a run that another process made meanwhile; give --resume "
-                    "to keep it, --overwrite to replace it, or another --out"
+                    f"{job.folder} holds a run that another process made meanwhile; give "
+                    f"{called('--resume', 'go_on=True')} to keep it, "
+                    f"{called('--overwrite', 'overwrite=True')} to replace it, or another "
+                    f"{called('--out', 'out')}"
                 )
             prepare(job.folder, job.text, provenance(job, options, executor))
             return simulate(job.folder, builder, listeners, options.checkpoint_every_s, reporter)

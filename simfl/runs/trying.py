@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from simfl.core.arguments import called
 from simfl.core.at_work import users_own
 from simfl.errors import InputError, ScenarioError
 from simfl.runs.job import Job, jobs
@@ -43,26 +44,30 @@ class Study:
     ) -> None:
         self.base = read(document)
         if self.base.tune is None:
+            besides = called(", and no --parameter and --objective were given", "")
             raise InputError(
-                f"{document.source} does not say what to look for: it has no `tune` section, and "
-                "no --parameter and --objective were given"
+                f"{document.source} does not say what to look for: it has no `tune` section"
+                f"{besides}"
             )
         if self.base.sweep is not None:
+            without = called("--set sweep=null", "document.set('sweep=null')")
             raise InputError(
-                "a scenario is swept or tuned, not both: it has a `sweep`, which --set sweep=null "
-                "takes away"
+                f"a scenario is swept or tuned, not both: it has a `sweep`, which {without} takes "
+                "away"
             )
         if self.base.variants and variant is None:
             names = ", ".join(self.base.variants)
-            raise InputError(f"one variant is tuned; name it with --variant, one of: {names}")
+            asked = called("--variant", "variant")
+            raise InputError(f"one variant is tuned; name it with {asked}, one of: {names}")
         self.spec = self.base.tune
         self._tuned = try_out(document, self.spec, variant)
         _refuse_unknown(self.spec, self._tuned)
         self.choices = self.spec.parameters
         measured = self.spec.measured
         if options.time_only and (self.spec.target is not None or measured in LEARNT):
+            untrained = called("--time-only", "time_only")
             raise InputError(
-                f"{self.spec.objective!r} needs training, which --time-only leaves out"
+                f"{self.spec.objective!r} needs training, which {untrained} leaves out"
             )
         self.folder = out or Path("runs") / f"{self.base.name}-tuning"
         self.gap = 1.0

@@ -345,6 +345,21 @@ def test_the_command(tmp_path: Path, ran: Ran, capsys: pytest.CaptureFixture) ->
         assert words in capsys.readouterr().err
 
 
+def test_what_is_called_from_python_is_not_told_in_options(tmp_path: Path, ran: Ran) -> None:
+    """ "give another --name" was said to somebody who had called `fork(..., name=...)`."""
+    whole = ran(tmp_path)
+    at_s = instant(whole, 0.5)
+    fork(whole, at_s, FEDBUFF)
+    for arguments, told in (
+        ((at_s, FEDBUFF), "or give overwrite=True or another name$"),
+        ((at_s, FEDBUFF, "default"), "is the run itself; give another name$"),
+        ((at_s, FEDBUFF, "../a"), "can't be the name of a folder; give another name$"),
+        ((1e9, FEDBUFF), "a fork begins before that, and at_s=inf just before$"),
+    ):
+        with pytest.raises(InputError, match=told):
+            fork(whole, *arguments)
+
+
 @pytest.mark.parametrize(
     "policy", ["{name: synchronous, deadline: D}", "{name: semi_synchronous, period: D}"]
 )

@@ -12,6 +12,7 @@ from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
 from simfl.components.datasets.idx import idx_fault
 from simfl.components.datasets.torchvision_import import torchvision_datasets
+from simfl.core.arguments import called
 from simfl.core.origins import ORIGINS, cache_folder
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
@@ -84,7 +85,7 @@ class ImageSet(Dataset):
             raise InputError(
                 f"data set {self.name!r} is not in {folder}: expected {', '.join(missing)} there; "
                 f"`simfl data fetch {self.origin} --to {folder}` gets it, and so does leaving out "
-                "the data folder (--data-dir, SIMFL_DATA)"
+                f"the data folder ({called('--data-dir', 'data_dir')}, SIMFL_DATA)"
             )
         from simfl.core.fetch import fetch  # the modules of the network take long to import
 
@@ -92,7 +93,8 @@ class ImageSet(Dataset):
             fetch(self.origin, root)
         except InputError as error:
             raise InputError(
-                f"{error}. If it lies in another folder, name that one (--data-dir, SIMFL_DATA)"
+                f"{error}. If it lies in another folder, name that one "
+                f"({called('--data-dir', 'data_dir')}, SIMFL_DATA)"
             ) from error
         train, train_y = self._read(root, train=True)
         test, test_y = self._read(root, train=False)

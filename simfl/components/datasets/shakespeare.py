@@ -19,6 +19,7 @@ from typing_extensions import override
 from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import Samples, side_by_side
 from simfl.core.apportion import whole_share
+from simfl.core.arguments import called
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 
@@ -113,7 +114,7 @@ class Shakespeare(Dataset):
         raise InputError(
             f"data set 'shakespeare' can't be downloaded (`simfl data` says more), and {where}; "
             f"expected {' or '.join(FILES)} (LEAF's JSON layout) there or in its folder "
-            "'shakespeare' (--data-dir, SIMFL_DATA)"
+            f"'shakespeare' ({called('--data-dir', 'data_dir')}, SIMFL_DATA)"
         )
 
     def _windows(self, path: Path) -> list[Codes]:

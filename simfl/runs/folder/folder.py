@@ -7,6 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from simfl.core.arguments import called
 from simfl.core.files import remove_abandoned, write_output
 from simfl.core.words import few
 from simfl.errors import InputError
@@ -121,7 +122,8 @@ def refuse_torn(folder: Path) -> None:
     if (folder / PROVENANCE).exists() and not (folder / SCENARIO).exists():
         raise InputError(
             f"{folder} lacks its {SCENARIO}; put it back (other seeds of the study have the same "
-            "one but for its `seed`), or make the run anew with --overwrite"
+            "one but for its `seed`), or make the run anew with "
+            f"{called('--overwrite', 'overwrite=True')}"
         )
 
 

@@ -6,6 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
+from simfl.core.arguments import called
 from simfl.errors import RunError
 
 PACKED = ".zst"
@@ -104,7 +105,8 @@ class GrowingFile:
         if line != (recorded := next(self._recorded)):
             raise RunError(
                 f"{self.path}: line {self.count} differs from the recorded one; the code, the "
-                "data, the scenario or this file has changed since (`--overwrite` begins anew)\n"
+                "data, the scenario or this file has changed since "
+                f"({called('`--overwrite`', 'overwrite=True')} begins anew)\n"
                 f"  recorded: {recorded[:300]}\n  replayed: {line[:300]}"
             )
 

@@ -141,7 +141,7 @@ def test_a_failed_download_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setitem(ORIGINS, "fashion_mnist", origin)
     with pytest.raises(InputError, match=r"could not .*refused.*Without a network") as caught:
         parse("fashion_mnist").load(None, Seeds(0))
-    assert str(caught.value).endswith("name that one (--data-dir, SIMFL_DATA)")
+    assert str(caught.value).endswith("name that one (data_dir, SIMFL_DATA)")
 
 
 def test_downloads_go_to_the_users_cache(monkeypatch):
