@@ -8,6 +8,7 @@ from functools import partial
 from simfl.core.machine import cores, free_memory
 from simfl.core.processes import can_travel
 from simfl.core.seeds import Seeds
+from simfl.core.words import few
 from simfl.errors import InputError, RunError, SimflError
 from simfl.runs.estimate import Estimate, estimate
 from simfl.runs.folder.folder import resuming
@@ -15,6 +16,7 @@ from simfl.runs.job import Job
 from simfl.runs.options import Options
 from simfl.runs.pool import Call, Died, call_all
 from simfl.runs.progress import Progress
+from simfl.runs.simulate import AT
 
 _LOG = logging.getLogger(__name__)
 
@@ -146,8 +148,16 @@ def _failure(jobs: Sequence[Job], failures: Mapping[int, BaseException]) -> Base
     first = failures[numbers[0]]
     if len({str(failure) for failure in failures.values()}) == 1:
         return first
+    alike: dict[str, list[int]] = {}
+    for number in numbers:
+        alike.setdefault(str(failures[number]).partition(AT)[0], []).append(number)
     kind = type(first) if isinstance(first, SimflError) else RunError
-    text = "\n".join(f"{jobs[number].title}: {failures[number]}" for number in numbers)
+    lines = []
+    for same in alike.values():
+        told = str(failures[same[0]])
+        others = ", and so each of these runs" if len(same) > 1 and AT in told else ""
+        lines.append(f"{few(jobs[number].title for number in same)}: {told}{others}")
+    text = "\n".join(lines)
     try:
         return kind(text)
     except TypeError:  # it is made of something else

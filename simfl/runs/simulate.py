@@ -40,6 +40,9 @@ from simfl.sim.timeline import Listener, Timeline
 
 _LOG = logging.getLogger(__name__)
 
+AT = "\nit was at "
+"""Where a run failed, behind why it did."""
+
 
 def simulate(
     folder: Path,
@@ -116,7 +119,7 @@ def _noting_failure(
         if not isinstance(error, RunError):
             raise
         raise type(error)(
-            f"{error}\nit was at {timeline.now:g} s of virtual time; once that is mended, {again}"
+            f"{error}{AT}{timeline.now:g} s of virtual time; once that is mended, {again}"
         ) from error
 
 

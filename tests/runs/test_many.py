@@ -126,10 +126,20 @@ def test_several_failures_are_all_told(tmp_path: Path) -> None:
     for count in (1, 2):
         with pytest.raises(ComponentError) as caught:
             run(bad, tmp_path / f"{count}", Options(jobs=count))
-        assert [line[:9] for line in str(caught.value).splitlines() if " seed 0: " in line] == [
-            "a seed 0:", "b seed 0:"
-        ]  # fmt: skip
+        assert str(caught.value).startswith("a seed 0, b seed 0: ")
         assert (tmp_path / f"{count}/c/seed-0/summary.json").exists()
+
+
+def test_what_all_seeds_fail_of_is_told_once(tmp_path: Path) -> None:
+    """The error of a user's own selector stood there once a seed, each time with its two lines."""
+    danger = tmp_path / "danger"
+    danger.write_text("ouch")
+    selection = {"name": "tests.runs.dangerous:Dangerous", "danger": str(danger)}
+    with pytest.raises(ComponentError) as caught:
+        run(scenario({"bad": {"selection": selection}}), tmp_path, Options(jobs=1), seeds=range(5))
+    what, where = str(caught.value).splitlines()
+    assert what.startswith("bad seed 0, bad seed 1, bad seed 2, ...: selector 'tests.runs.danger")
+    assert where.endswith("goes on from the last checkpoint, and so each of these runs")
 
 
 def test_no_room_for_another_process_is_told() -> None:
