@@ -1,13 +1,13 @@
 """What there is to do: one variant with one seed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from simfl.core.arguments import called
-from simfl.errors import ScenarioError
+from simfl.errors import InputError, ScenarioError
 from simfl.runs.folder.folder import usual_place
 from simfl.scenario import Document, Scenario, expand
 
@@ -66,8 +66,12 @@ def jobs(
         variants: only these (None: all); see `expand`.
 
     Raises:
-        ScenarioError: everything that is wrong with it or with one of its variants.
+        InputError: no seed, or no variant, is asked for; or a `ScenarioError`, everything that is
+            wrong with the scenario or with one of its variants.
     """
+    for name, asked in (("seeds", seeds), ("variants", variants)):
+        if isinstance(asked, Sized) and not len(asked):
+            raise InputError(f"{name}: expected one at least, got {asked!r}")
     runs, todo = expand(scenario, seeds, variants), []
     seeds_asked = dict.fromkeys(run.seed for run in runs)
     study = Study([*dict.fromkeys(run.variant for run in runs)], [*seeds_asked])

@@ -54,7 +54,8 @@ class Options:
         self._require_types()
         executors.get(self.executor)
         for name, number in (("workers", self.workers), ("jobs", self.jobs)):
-            if number is not None and not (isinstance(number, Integral) and number >= 1):
+            whole = isinstance(number, Integral) and not isinstance(number, bool)
+            if number is not None and not (whole and number >= 1):
                 raise InputError(f"{name} must be a whole number from 1 on, but got {number!r}")
         if not self.checkpoint_every_s >= 0:
             raise InputError(
@@ -76,7 +77,10 @@ class Options:
             ("executor_options", Mapping, "a mapping such as {'workers': 2}"),
             ("data_dir", str | os.PathLike | None, "a folder such as 'data'"),
         ):
-            require_kind(name, getattr(self, name), kind, expected)
+            value = getattr(self, name)
+            require_kind(name, value, kind, expected)
+            if isinstance(value, bool) and kind is Real:
+                raise InputError(f"{name}: expected {expected}, got {value!r}")
 
     def data_folder(self) -> Path | None:
         """Return the data folder.

@@ -71,6 +71,8 @@ def test_what_is_no_scenario_is_refused() -> None:
         ({"variants": "few"}, r"variants: expected a list such as \['default'\], got 'few'"),
         ({"overrides": "rounds.clients=2"}, r"overrides: .* \['rounds.clients=10'\], got 'rounds"),
         ({"overrides": {"rounds.clients": 2}}, r"overrides: .* \['rounds.clients=10'\], got {"),
+        ({"seeds": []}, r"seeds: expected one at least, got \[\]"),
+        ({"variants": ()}, r"variants: expected one at least, got \(\)"),
         ({"variants": [5]}, "variants: expected names, got 5"),
         ({"overrides": [("a", 1)]}, r"overrides: .* such as 'rounds.clients=10', got \('a', 1\)"),
         ({"options": {"jobs": 2}}, r"options: .* such as Options\(jobs=2\), got {'jobs': 2}"),
@@ -145,6 +147,9 @@ def test_results_show_themselves(tmp_path: Path) -> None:
     assert table["virtual time (s)"].tolist() == [result.end_s for result in results]
     assert "many" in repr(results)
     assert load(results[0].folder)._repr_html_().count("<tr") == 2
+    for column in (results[0].column, results[0].part):
+        with pytest.raises(InputError, match="there is no column 'nope'; expected one of: "):
+            column("nope")
     compared = results.compare(baseline="few")
     assert list(compared.index) == ["few", "many"]
     assert "rounds" in compared["whole runs"].columns

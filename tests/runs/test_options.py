@@ -30,6 +30,8 @@ def test_a_data_folder_that_there_is_not(tmp_path: Path) -> None:
         ("checkpoint_every_s", "5", "checkpoint_every_s: expected seconds, got '5'"),
         ("executor_options", ["workers"], "executor_options: expected a mapping such as"),
         ("data_dir", 5, "data_dir: expected a folder such as 'data', got 5"),
+        ("jobs", True, "jobs must be a whole number from 1 on, but got True"),
+        ("checkpoint_every_s", True, "checkpoint_every_s: expected seconds, got True"),
         ("workers", "2", "workers must be a whole number from 1 on, but got '2'"),
     ],
 )

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from simfl.core.rows import MOVED, RoundRow, header
 from simfl.core.types import Floats, Ids
 from simfl.core.units import parse_share
-from simfl.errors import InputError
+from simfl.errors import InputError, nearest
 from simfl.runs.folder.files import RunFiles
 from simfl.runs.folder.folder import PROVENANCE, SUMMARY
 from simfl.runs.folder.measures import RoundTimes, gini, normalised_times, terminal_accuracy
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,20 @@ class RunResult(RunFiles):
     """What came of a run: everything is a fold over the files of its folder."""
 
     def column(self, name: str) -> NDArray[Any]:
-        """Return `(rounds,)` one column of `rounds`."""
-        return self.round_rows[name].to_numpy()
+        """Return `(rounds,)` one column of `rounds`.
+
+        Raises:
+            InputError: there is none of that name.
+        """
+        return _column(self.round_rows, name)
 
     def part(self, name: str) -> NDArray[Any]:
-        """Return `(participations,)` one column of `clients`."""
-        return self.client_rows[name].to_numpy()
+        """Return `(participations,)` one column of `clients`.
+
+        Raises:
+            InputError: there is none of that name.
+        """
+        return _column(self.client_rows, name)
 
     @cached_property
     def short_rounds(self) -> int:
@@ -311,3 +322,15 @@ class RunResult(RunFiles):
 
         html: str = pd.DataFrame([self.facts]).to_html(index=False, na_rep="")
         return html
+
+
+def _column(table: "pd.DataFrame", name: str) -> NDArray[Any]:
+    """Return one column of a table of a run.
+
+    Raises:
+        InputError: it has none of that name.
+    """
+    if name not in [*table.columns]:
+        raise InputError(f"there is no column {name!r}{nearest(str(name), table.columns)}")
+    column: NDArray[Any] = table[name].to_numpy()
+    return column
