@@ -84,8 +84,9 @@ class Rounds(Part):
     )
     min_clients: Count | None = Field(
         None,
-        description="quorum: a round begins once this many clients are available; omitted: as "
-        "many as are asked, or as many as will ever be available",
+        description="quorum: a round begins once this many clients are available: online, and not "
+        "at work; omitted: as many as are asked, or all who are not at work and will ever be "
+        "available, so that nobody waits for who is carried over",
     )
     stop: Stop = Field(default_factory=lambda: Stop(rounds=100), description="when the run ends")
 

@@ -57,7 +57,7 @@ class Settings:
     Attributes:
         clients: how many to select per round.
         min_clients: how many must be available before a round begins (None: as many as are to be
-            asked, or as many as there will ever be).
+            asked, or all who are not at work and ever will be).
         epochs: nominal local epochs.
         steps: nominal local steps, instead of epochs.
         batch_size: of local training.

@@ -75,7 +75,7 @@ class Waiting:
         Args:
             least: how many.
             strict: whether the run ends if so many never will; otherwise it makes do with all
-                who ever will be there.
+                who are not at work and ever will be there.
         """
         some_since_s = math.inf
         while not self._state.finished and (present := self._present(least)) < least:
