@@ -131,10 +131,13 @@ class BaseCoordinator(Coordinator):
         """Restore what `state_dict` returned."""
 
     def gemd(self, clients: Sequence[int]) -> float | None:
-        """Return the GEMD of `clients` (None: labels are not known, or there are none)."""
+        """Return the GEMD of `clients`, each of whom counts once however often it is there.
+
+        None: labels are not known, or there are none.
+        """
         if self._label_counts is None or self._everybody is None or not clients:
             return None
-        distance = float(gemd(self._label_counts[np.array(clients)].sum(axis=0), self._everybody))
+        distance = float(gemd(self._label_counts[np.unique(clients)].sum(axis=0), self._everybody))
         return None if math.isnan(distance) else distance
 
 
