@@ -178,3 +178,25 @@ def test_the_run_ends_while_a_tier_waits_for_those_who_left_while_being_asked():
     assert selected_s == pytest.approx(10 / 3 / 2)
     assert clients == [1]
     assert world.outcomes == {"arrived": 1}
+
+
+@pytest.mark.parametrize(
+    ("on_offline", "leaves_s", "answered_s"),
+    [
+        ("abort", 5.0, None),
+        ("pause", 5.0, [51.0 + 10 - 4 + 1]),
+        ("salvage", 5.0, [51.0 + 10 - 4 + 1]),  # nothing of an answer is finished before its end
+        ("pause", 0.5, [51.0 + 0.5 + 10 + 1]),
+        ("salvage", 0.5, None),  # as of a participation, a download is lost
+    ],
+)
+def test_who_leaves_while_it_answers_goes_on_unless_its_group_aborts(
+    on_offline: str, leaves_s: float, answered_s: list[float] | None
+) -> None:
+    """A probe has no steps to be salvaged."""
+    sessions = [[(0.0, leaves_s), (51.0, INF)], [(0.0, INF)]]
+    fleet = make_fleet(2, sessions=sessions, on_offline=on_offline, downlink=8000, uplink=8000)
+    coordinator = asking(Probe("gradient", np.array([0])))
+    make(fleet, coordinator=coordinator, stop=Stop(rounds=1))
+    durations_s = coordinator.answers[0].durations_s.tolist()
+    assert durations_s == (pytest.approx(answered_s) if answered_s else [])
