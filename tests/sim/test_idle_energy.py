@@ -15,7 +15,7 @@ from simfl.core.seeds import Seeds
 from simfl.sim.battery import Batteries
 from simfl.sim.fleet import Power
 from simfl.sim.server.settings import Stop
-from tests.sim.sim_world import ALWAYS, INF, FakeCoordinator, make, make_fleet
+from tests.sim.sim_world import ALWAYS, INF, FakeCoordinator, Sessions, make, make_fleet
 from tests.tiny import TINY
 
 IDLE = Power(idle=0.5)
@@ -249,3 +249,15 @@ def open_energy_j(events, end_s):
         if kind == "participation" and facts["row"].outcome != "skipped":
             spans.setdefault(facts["row"].client, []).append(facts["row"].selected_s)
     return SAME.idle * sum(max(end_s - min(starts), 0.0) for starts in spans.values())
+
+
+def test_who_charges_below_the_minimum_idles_though_it_takes_no_work():
+    """Its battery is empty from 10 to 20 s, then charges at 1 W, never to the 50 J it needs."""
+    fleet = make_fleet(2, power=Power(idle=1.0, compute=1.0))
+    plugged = Sessions([[(0.0, INF)], [(20.0, 60.0)]])
+    batteries = Batteries(np.array([100.0, 100.0]), np.array([1.0, 0.1]), 0.5, 2.0, 1.0, plugged)
+    group = replace(fleet.groups[0], batteries=batteries)
+    world = make(replace(fleet, groups=[group]), clients=1, stop=Stop(rounds=6))
+    assert world.outcomes == {"arrived": 6}  # 10 s each, all of device 0
+    # Looked at as rounds end, and even in between: at 10 and 20 s it is empty, at 30 s not.
+    assert [row.idle_energy_j for row in world.rounds] == pytest.approx([5, 0, 5, 10, 10, 10])
