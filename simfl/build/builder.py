@@ -165,7 +165,7 @@ class Builder:
         Raises:
             ScenarioError: there is something.
         """
-        if problems := placed(self.scenario, endless(self.scenario, server)):
+        if problems := placed(self.scenario, endless(self.scenario, self.fleet, server)):
             raise ScenarioError("\n".join(problems))
 
     def under(self, scenario: Scenario) -> "Builder":

@@ -4,23 +4,27 @@ import math
 from collections.abc import Iterator
 from functools import partial
 
+import numpy as np
+
 from simfl.components.selectors.base import Selector
 from simfl.core.component import overrides
 from simfl.scenario.scenario import Scenario
 from simfl.scenario.whole import Objection
+from simfl.sim.fleet import Fleet
 from simfl.sim.server.server import Server
 
 
-def endless(scenario: Scenario, server: Server) -> Iterator[Objection]:
+def endless(scenario: Scenario, fleet: Fleet, server: Server) -> Iterator[Objection]:
     """Yield what a run of `scenario` would wait for in vain.
 
     Args:
         scenario: one variant.
+        fleet: its devices.
         server: of that run, before its first round.
     """
     yield from _quorums(scenario, server)
-    yield from _limits(scenario, server)
-    yield from _sessions(scenario, server)
+    yield from _limits(scenario, fleet, server)
+    yield from _sessions(scenario, fleet, server)
 
 
 def _quorums(scenario: Scenario, server: Server) -> Iterator[Objection]:
@@ -52,21 +56,21 @@ def _quorums(scenario: Scenario, server: Server) -> Iterator[Objection]:
         )
 
 
-def _limits(scenario: Scenario, server: Server) -> Iterator[Objection]:
+def _limits(scenario: Scenario, fleet: Fleet, server: Server) -> Iterator[Objection]:
     """Yield the option by which everybody is called off."""
     call_off = scenario.rounds.policy.call_off
-    if call_off is None or _ends_by(scenario, call_off.ends):
+    if call_off is None or _ends_by(scenario, fleet, server, call_off.ends, call_off.limit_s):
         return
     option, limit_s, ends = call_off
     if (fastest_s := _fastest_s(scenario, server, option)) > limit_s * (1 + 1e-9):
         yield (
             ("rounds", "policy", option),
             f"no device is ever done within {limit_s:g} s, the fastest takes {fastest_s:.4g} s; "
-            f"and `rounds.stop` names no {' or '.join(ends)}",
+            f"and {_no_end(scenario, ends)}",
         )
 
 
-def _sessions(scenario: Scenario, server: Server) -> Iterator[Objection]:
+def _sessions(scenario: Scenario, fleet: Fleet, server: Server) -> Iterator[Objection]:
     """Yield the fleet, if everybody leaves before anything is done, and does it again and again."""
     policy = scenario.rounds.policy
     # Rounds that nothing arrives in count, where there are any.
@@ -75,11 +79,11 @@ def _sessions(scenario: Scenario, server: Server) -> Iterator[Objection]:
     if kept == {True}:  # who pauses is waited for until a deadline
         waits |= policy.has_quorum and (policy.yardstick is None or not policy.enforces)
     ends = ("time",) if waits else ("rounds", "time", "bytes")
-    if _ends_by(scenario, ends) or len(kept) > 1:
+    if len(kept) > 1:
         return
     folder = scenario.root
     longest_s = max(group.availability.longest_session_s(folder) for group in scenario.fleet)
-    if longest_s == math.inf:
+    if longest_s == math.inf or _ends_by(scenario, fleet, server, ends, longest_s):
         return
     if kept == {True}:
         least_s = _byte_s(scenario, server)
@@ -90,13 +94,52 @@ def _sessions(scenario: Scenario, server: Server) -> Iterator[Objection]:
     if least_s > longest_s * (1 + 1e-9):
         yield (
             ("fleet",),
-            f"no device is online for longer than {longest_s:g} s, {what}; and `rounds.stop` names "
-            f"no {' or '.join(ends)}",
+            f"no device is online for longer than {longest_s:g} s, {what}; and "
+            f"{_no_end(scenario, ends)}",
         )
 
 
-def _ends_by(scenario: Scenario, ends: tuple[str, ...]) -> bool:
-    return any(getattr(scenario.rounds.stop, rule) is not None for rule in ends)
+def _ends_by(
+    scenario: Scenario, fleet: Fleet, server: Server, ends: tuple[str, ...], lasts_s: float
+) -> bool:
+    """Return whether a stopping rule is met though nobody is ever done.
+
+    Where `bytes` do that, some move in time; so does energy, if somebody spends some.
+
+    Args:
+        scenario: one variant.
+        fleet: its devices.
+        server: of its run.
+        ends: the rules that are met if nobody is.
+        lasts_s: after so long everybody stops.
+    """
+    stop = scenario.rounds.stop
+    if any(getattr(stop, rule) is not None for rule in ends if rule != "bytes"):
+        return True
+    if "bytes" not in ends:
+        return False
+    first_byte_s = (fleet.latency_s + 8 / fleet.downlink_bps)[server.holders].min()
+    moves = _varies(scenario) or first_byte_s <= lasts_s
+    spends = stop.energy is not None and _spends(fleet, server, lasts_s)
+    return (stop.bytes is not None and moves) or spends
+
+
+def _spends(fleet: Fleet, server: Server, lasts_s: float) -> bool:
+    """Return whether some device draws power in the first so many seconds of its work."""
+    down_s, compute_s, up_s = server.nominal_phases_s()
+    ends_s = np.cumsum([np.zeros(len(fleet)), down_s, compute_s, up_s], axis=0)
+    lengths_s = np.diff(np.minimum(ends_s, lasts_s), axis=0)
+    watts = np.zeros((3, len(fleet)))
+    for group in fleet.groups:
+        power = [group.power.download, group.power.compute, group.power.upload]
+        watts[:, group.first : group.first + group.count] = np.array(power)[:, None]
+    return bool(((watts * lengths_s) > 0)[:, server.holders].any())
+
+
+def _no_end(scenario: Scenario, ends: tuple[str, ...]) -> str:
+    """Say which rules would end the run and are not there; of bytes that are, none ever moves."""
+    missing = [rule for rule in ends if getattr(scenario.rounds.stop, rule) is None]
+    return f"`rounds.stop` names no {' or '.join(missing)}"
 
 
 def _ever_there(server: Server, enough: int) -> int:

@@ -78,6 +78,34 @@ def test_a_deadline_that_nobody_can_meet(
         )
 
 
+@pytest.mark.parametrize(
+    ("stop", "fleet", "told"),
+    [
+        ("bytes: 10 kB", "", None),
+        ("bytes: 10 kB", ", latency: 1 s", None),
+        ("bytes: 10 kB", ", latency: 1001 ms", "names no rounds or time\n"),
+        ("energy: 1 J", ", power: {compute: 1 W}", None),
+        ("energy: 1 J", ", latency: 2 s, power: {download: 1 W}", None),
+        (
+            "energy: 1 J",
+            ", latency: 2 s, power: {compute: 1 W}",
+            "names no rounds or time or bytes\n",
+        ),
+        ("energy: 1 J", ", power: {upload: 1 W}", "names no rounds or time or bytes\n"),
+        ("bytes: 9 kB, energy: 1 J", ", latency: 2 s, power: {idle: 1 W}", None),
+    ],
+)
+def test_who_is_always_late_may_have_moved_or_spent_enough(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], stop: str, fleet: str, told: str | None
+) -> None:
+    """Rounds were endless in which not a byte came, and refused where energy would end them."""
+    assert outcome(tmp_path, NAMES.format("synchronous"), stop, fleet) == (
+        2 if told else 0,
+        not told,
+    )
+    assert capsys.readouterr().err.endswith(f"and `rounds.stop` {told}" if told else "")
+
+
 QUORUM = "min_clients: 4"
 TRACE = ", availability: {name: trace, file: trace.csv}"
 
