@@ -27,6 +27,8 @@ BUDGETS = (
 it is written, what a run took of it."""
 COURSE = ["end_s", *MOVED, "accuracy", "loss"]
 """Columns of `rounds.csv` in which runs that go different ways differ."""
+LARGER = 1.1
+"""How many times the updates of another variant's rounds make one's rounds larger than those."""
 
 
 def diverged(groups: Groups) -> list[str]:
@@ -198,6 +200,24 @@ def alike(groups: Groups) -> list[str]:
         f"{formats.listed(names, SOME)}: what tells them apart in the scenario made no difference."
         for names in by_course.values()
         if len(names) > 1
+    ]
+
+
+def unequal_rounds(groups: Groups) -> list[str]:
+    """Say of how many updates rounds are, where they differ: the shorter may well be the slower."""
+    begun = {name: [run for run in runs if run.n_rounds] for name, runs in groups.items()}
+    counted = {name: _outcomes(runs).get("arrived", 0) for name, runs in begun.items() if runs}
+    per_round = {name: n / sum(r.n_rounds for r in begun[name]) for name, n in counted.items()}
+    if not per_round or max(per_round.values()) <= LARGER * min(per_round.values()):
+        return []
+    told = []
+    for name, size in per_round.items():
+        pace = counted[name] / (sum(run.end_s for run in begun[name]) / formats.HOUR_S)
+        hourly = formats.count(round(pace, 1) if pace < 100 else round(pace))
+        told.append(f"{formats.count(round(size, 1))} with {name} ({hourly} an hour)")
+    return [
+        f"the updates that count in a round are {formats.listed(told, SOME)}: what a round "
+        "takes does not compare, nor does how many there were."
     ]
 
 

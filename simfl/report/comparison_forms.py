@@ -16,6 +16,7 @@ from simfl.report.caveats import (
     roundless,
     seen_unequally,
     short_of_memory,
+    unequal_rounds,
     unheard,
     unlike,
     unpowered,
@@ -25,6 +26,7 @@ from simfl.report.comparison import Section, legend, sections
 from simfl.report.width import text_width
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.results.compare import Cell, Column, Comparison
+from simfl.runs.results.metric import PER_ROUND
 from simfl.runs.results.several import untrained
 from simfl.runs.results.statistics import Ratio
 
@@ -42,8 +44,12 @@ def _below(comparison: Comparison) -> list[str]:
     silent = unpowered(groups) if any(c.metric.unit == "energy" for c in comparison.columns) else []
     targets = sorted({c.target for c in comparison.columns if c.target is not None})
     unequal = [*unlike(groups), *seen_unequally(groups, targets)]
+    clock_only = untrained([run for runs in groups.values() for run in runs])
+    by_round = any(c.metric in PER_ROUND.values() for c in comparison.columns)
+    if clock_only or by_round:
+        unequal += unequal_rounds(groups)
     caveats += map(_sentence, [*overspent(groups), *unequal, *silent, *alike(groups)])
-    if untrained([run for runs in groups.values() for run in runs]):
+    if clock_only:
         caveats.append("Only time was simulated: nothing was trained, so there is no accuracy.")
     return [*legend(comparison), *caveats]
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from simfl import Scenario, load, run
+from simfl import Options, Scenario, load, run
 from simfl.report import write_report
 from simfl.report.caveats import (
     alike,
@@ -12,6 +12,7 @@ from simfl.report.caveats import (
     roundless,
     seen_unequally,
     short_of_memory,
+    unequal_rounds,
     unheard,
     unlike,
     unpowered,
@@ -20,6 +21,7 @@ from simfl.report.charts.costs import energy_by_purpose
 from simfl.report.comparison_forms import render
 from simfl.report.page.notes import notes
 from simfl.runs.results.compare import compare
+from simfl.runs.results.grouping import by_variant
 from tests.tiny import TINY, RunTiny
 
 
@@ -180,3 +182,28 @@ def test_a_budget_that_a_run_went_beyond_is_told(run_tiny: RunTiny) -> None:
     assert of_bytes.count(" took ") == 2
     assert of_energy.count(" took ") == 1
     assert overspent({"tiny": [whole]}) == []
+
+
+def test_rounds_of_fewer_updates_are_not_told_to_be_faster(tmp_path: Path) -> None:
+    """FedBuff's rounds of one update were "the shortest", 4 times as fast; they do no more."""
+    fedbuff = {"rounds.policy": {"name": "fedbuff", "buffer": 1}, "aggregation": "fedbuff"}
+    spec = {**TINY, "variants": {"waits": {}, "alike": {"selection": "round_robin"}}}
+    both = run(Scenario.from_dict(spec), tmp_path / "alike", Options(time_only=True))
+    assert unequal_rounds(by_variant(both)) == []
+    spec["variants"] = {"waits": {}, "fedbuff": fedbuff}
+    runs = run(Scenario.from_dict(spec), tmp_path / "unlike", Options(time_only=True))
+    groups = by_variant(runs)
+    [told] = unequal_rounds(groups)
+    waits, buffered = runs
+    hourly = [round(n * 3600 / r.end_s) for n, r in ((4 * 4, waits), (4, buffered))]
+    assert told.startswith(
+        f"the updates that count in a round are 4 with waits ({hourly[0]:,} an hour) and "
+        f"1 with fedbuff ({hourly[1]:,} an hour): "
+    )
+    assert ("Unequal rounds", told) in notes(groups)
+    below = " ".join(render(compare(runs, baseline="waits"), "table").split())
+    assert told[1:] in below
+    judged = run(Scenario.from_dict(spec), tmp_path / "trained")
+    assert "Unequal rounds" not in dict(notes(by_variant(judged)))  # accuracy is the answer
+    assert "updates that count in a round" in render(compare(judged, baseline="waits"), "markdown")
+    assert "updates that count in a round" not in render(compare(judged), "markdown")

@@ -10,6 +10,7 @@ from simfl.report.caveats import (
     roundless,
     seen_unequally,
     short_of_memory,
+    unequal_rounds,
     unheard,
     unlike,
     unpowered,
@@ -19,6 +20,7 @@ from simfl.report.formats import FEW
 from simfl.report.page.devices import Devices
 from simfl.runs.folder.lock import is_locked
 from simfl.runs.results.result import RunResult
+from simfl.runs.results.several import have_accuracy
 
 BIASED = 0.05
 """Share of samples never heard that is worth a note."""
@@ -44,6 +46,7 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
         "Perhaps not meant": not_meant(groups),
         "Not of one thing": unlike(groups),
         "Looked at unequally": seen_unequally(groups),
+        "Unequal rounds": [] if have_accuracy(all_runs(groups)) else unequal_rounds(groups),
         "Energy in part": unpowered(groups),
         "Alike": alike(groups),
         "Rounds ran short": _rounds_run_short(groups),
