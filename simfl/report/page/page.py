@@ -196,6 +196,7 @@ def _clients(groups: Groups) -> list[tuple[str, Table]]:
         devices = [Devices.of(run) for run in members]
         cells = [
             name_cell(name),
+            mean_cell([float(d.fleet) for d in devices], formats.count),
             mean_cell([float(len(d.ids)) for d in devices], formats.count),
             mean_cell([float(d.heard.sum()) for d in devices], formats.count),
             mean_cell([float(d.never.sum()) for d in devices], formats.count),
@@ -203,7 +204,8 @@ def _clients(groups: Groups) -> list[tuple[str, Table]]:
             mean_cell([inequality(run) for run in members], formats.ratio),
         ]
         rows.append(cells)
-    heads = ["variant", "devices asked", "heard", "never heard", "holding samples", "Gini"]
+    in_vain = ["asked, never heard", "samples they hold"]
+    heads = ["variant", "devices", "asked", "heard", *in_vain, "Gini"]
     return [("", Table(heads, rows))]
 
 

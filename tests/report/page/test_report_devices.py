@@ -1,5 +1,6 @@
 """Who was heard, who was not, and whom rounds waited for."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,6 +64,24 @@ def test_whose_updates_never_counted_can_be_evaluated(tmp_path: Path, time_only:
     [told] = [text for head, text in notes({"default": [result]}) if head == "Never heard"]
     assert told.startswith("4 devices, with 50% of the samples of those asked: no update")
     assert ("`simfl evaluate` tells how well the model serves them" in told) != time_only
+
+
+def test_who_was_never_asked_is_not_told_to_have_been_heard(tmp_path: Path) -> None:
+    """ "Never heard" was 0 where 6 of 8 devices were never asked; `simfl evaluate` says 6 there."""
+    spec = {**TINY, "rounds": {"clients": 2, "stop": {"rounds": 1}}}
+    spec["variants"] = {"a": {}, "b": {"selection": "round_robin"}}
+    runs = run(Scenario.from_dict(spec), tmp_path, Options(time_only=True, jobs=1))
+    page = write_report(runs, tmp_path / "page.html").read_text()
+    [table] = [part for part in page.split("<table") if "asked, never heard" in part]
+    heads, first, *_ = [re.findall(r">([^<>\n]+)<", row) for row in table.split("<tr")[1:]]
+    cells = dict(zip(heads, first, strict=True))
+    assert [cells[head] for head in ("variant", "devices", "asked", "heard")] == [
+        "a",
+        "8",
+        "2",
+        "2",
+    ]
+    assert cells["asked, never heard"] == "0"
 
 
 def test_each_group_of_the_fleet_has_what_it_came_to_and_cost(tmp_path: Path) -> None:
