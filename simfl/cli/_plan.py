@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from simfl.report import formats
-from simfl.runs.estimate import Estimate, estimate
+from simfl.runs.estimate import ROUNDS, Estimate, estimate
 from simfl.runs.folder.folder import is_finished
 from simfl.runs.many import planned
 from simfl.runs.run_jobs import is_kept
@@ -51,21 +51,28 @@ def show_plan(jobs: "Sequence[Job]", options: "Options", overwrite: bool, go_on:
         sum(cost.host_s for cost in estimates) / processes, max(c.host_s for c in estimates)
     )
     left = formats.plural(len(estimates), "run")
+    counted = all(cost.counted for cost in estimates)
+    caution = "it may be several times more or less"
+    if not counted:
+        caution = f"where `rounds.stop` counts no rounds, that is for {ROUNDS}: many more may fit"
     memory = formats.size(formats.two_digits(max(cost.memory_bytes for cost in estimates)))
     typer.echo(
         f"{left}, {processes} at a time: {formats.roughly(host_s)} on this machine "
         f"(starting and pages not counted), {_disk(estimates)} on disk, {memory} of memory each; "
-        "it may be several times more or less"
+        f"{caution}"
     )
 
 
 def _told(runs: "Sequence[tuple[str, Estimate]]") -> str:
     """Return what the seeds of a variant are, what becomes of those there, what the others take."""
     fates = Counter(fate for fate, _ in runs if fate)
-    parts = [formats.plural(len(runs), "seed"), f"{runs[0][1].rounds:,} rounds each"]
+    first = runs[0][1]
+    rounds = f"{first.rounds:,} rounds each" if first.counted else "unknown how many rounds"
+    parts = [formats.plural(len(runs), "seed"), rounds]
     parts += [f"{count} {fate}" for fate, count in fates.items()]
     left = [cost for fate, cost in runs if fate != REUSED]
-    return f"{', '.join(parts)}{f'; {_cost(left)}' if left else ''}"
+    each = "" if first.counted else f"{ROUNDS} each would take "
+    return f"{', '.join(parts)}{f'; {each}{_cost(left)}' if left else ''}"
 
 
 def _cost(costs: Sequence[Estimate]) -> str:

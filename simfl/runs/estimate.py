@@ -22,7 +22,7 @@ ROW_BYTES, ROUND_ROW_BYTES = 150, 200
 PACKED = 1 / 4
 """Share of its bytes that a compressed log has, or less."""
 ROUNDS = 100
-"""Rounds of a run that ends by something else."""
+"""Rounds that are reckoned with where a run ends by something else, after nobody knows how many."""
 SAMPLES, SAMPLES_EACH = 60_000, 600
 """Samples of a data set that tells only when it is loaded: so many, or so many per client."""
 JUDGED = 1 / 6
@@ -38,13 +38,15 @@ class Estimate:
     """What a run will take; it may be several times more or less.
 
     Attributes:
-        rounds: until it ends.
+        rounds: until it ends; `ROUNDS` of them, where it ends by something else.
+        counted: whether it ends by that number of rounds, at the latest.
         host_s: host seconds on one core.
         memory_bytes: of its process.
         disk_bytes: of its folder.
     """
 
     rounds: int
+    counted: bool
     host_s: float
     memory_bytes: float
     disk_bytes: float
@@ -61,12 +63,13 @@ def estimate(
         log: what is recorded, see `Options`.
         compress_log: whether that is compressed.
     """
+    counted = scenario.rounds.stop.rounds is not None
     rounds = scenario.rounds.stop.rounds or ROUNDS
     times = rounds * scenario.rounds.clients
     clock_s, disk = times * PARTICIPATION_S, _recorded(rounds, times, log, compress_log)
     process = PROCESS_BYTES + DEVICE_BYTES * scenario.devices
     if time_only:
-        return Estimate(rounds, clock_s, process, disk)
+        return Estimate(rounds, counted, clock_s, process, disk)
     from simfl.build.model import model_facts
 
     facts, dataset = model_facts(scenario), scenario.data.dataset
@@ -84,6 +87,7 @@ def estimate(
         rate, step_s = COMPILED_FLOPS, COMPILED_STEP_S
     return Estimate(
         rounds,
+        counted,
         clock_s + times * plan.n_steps(samples_each, batch) * step_s + flops / rate,
         process + held,
         disk + facts.parameters * 4.0,

@@ -320,6 +320,18 @@ class TestSweeps:
         assert not Path("o").exists()
         run(file, "--dry-run", "--set", "selection=power_of_choice", code=2)
 
+    def test_a_dry_run_knows_not_how_many_rounds_fit_into_a_time(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A week was told to be "100 rounds each, about 18 s": it was 2,000, and an hour."""
+        file.write_text(SCENARIO.replace("rounds: 3", "time: 7 d"))
+        run(file, "--dry-run")
+        alone, total = capsys.readouterr().out.splitlines()
+        assert "  1 seed, unknown how many rounds; 100 each would take " in alone
+        assert total.endswith("`rounds.stop` counts no rounds, that is for 100: many more may fit")
+        run(file, "--dry-run", "--set", "rounds.stop.rounds=3")
+        assert "100" not in capsys.readouterr().out
+
     def test_a_dry_run_tells_what_is_there_already(
         self, file: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
