@@ -56,6 +56,7 @@ def plot_command(
     from typing import cast
 
     from simfl.report.plot import LOOKS, WIDTHS, Band, plot
+    from simfl.report.plot_caption import caption
     from simfl.report.savefig import check_picture, save
     from simfl.runs.results.find import find_runs
     from simfl.runs.results.grouping import by_variant
@@ -76,6 +77,8 @@ def plot_command(
     )
     save(figure, out)
     typer.echo(f"Picture: {out}")
+    for line in caption(runs, x, y, band):
+        typer.echo(f"  {line}")
     if (variants := len(by_variant(runs))) > LOOKS:
         typer.echo(
             f"warning: {variants} variants share {LOOKS} colours and dashes; name fewer folders",

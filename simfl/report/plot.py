@@ -113,9 +113,9 @@ def plot(
             raise InputError(f"{side}: expected {SMALLEST} to {LARGEST} mm, got {size:g} mm")
     for run in results:
         run.read()
-    across, up = _measures(results, x, y)
+    across, up = measures(results, x, y)
     _known("band", band, {name: name for name in BANDS})
-    drawn = [run for run in results if _there(run, up) and _there(run, across)]
+    drawn = [run for run in results if shows(run, up) and shows(run, across)]
     if not drawn:
         raise InputError(f"none of the runs has any {up.label} over {across.label}")
     losses = sorted({run.component("training", "loss") for run in drawn})
@@ -144,11 +144,11 @@ def plot(
         return figure
 
 
-def _measures(results: Sequence[RunResult], x: str, y: str | None) -> tuple[Measure, Measure]:
+def measures(results: Sequence[RunResult], x: str, y: str | None) -> tuple[Measure, Measure]:
     """Return what is drawn across and up; where no `y` is given, the first that there is."""
     if y is None:
         usual = ("accuracy", "loss", "duration" if x == "rounds" else "rounds")
-        there = (name for name in usual if any(_there(run, YS[name]) for run in results))
+        there = (name for name in usual if any(shows(run, YS[name]) for run in results))
         y = next(there, usual[0])
     own = {name: of_metric(name) for name in all_metrics(results)}
     return _known("x", x, XS), _known("y", y, {**YS, **own})
@@ -165,7 +165,8 @@ def _known(what: str, name: str, choices: Mapping[str, Any]) -> Any:
     return choices[name]
 
 
-def _there(run: RunResult, measure: Measure) -> bool:
+def shows(run: RunResult, measure: Measure) -> bool:
+    """Return whether a run has any of what is measured."""
     return bool(np.isfinite(measure.of(run)).any())
 
 

@@ -14,6 +14,7 @@ from simfl.cli import main
 from simfl.cli import plot as offered
 from simfl.errors import InputError
 from simfl.report.plot import BANDS, LOOKS, STYLES, XS, YS, Band, plot
+from simfl.report.plot_caption import caption
 from simfl.runs.options import Options
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import mean_interval
@@ -101,6 +102,26 @@ def test_variants_have_lines_of_their_own_and_a_legend(tmp_path: Path) -> None:
     assert len(looks) == 10
     assert len(figure.legends) == 1
     assert plot(runs[:3]).axes[0].get_legend() is not None
+
+
+def test_a_caption_says_what_the_picture_does_not(tmp_path: Path) -> None:
+    """Seeds that share no instant became lines of their own, and others were left out, silently."""
+    alike = [made_run(tmp_path, "v", seed, curve) for seed, curve in CURVES.items()]
+    none = made_run(tmp_path, "lost", 0, [math.nan] * 3)
+    assert list(caption(alike, "time", None, "ci")) == [
+        "lines: means over 3 seeds, as far as each of them got; bands: 95% intervals of the mean"
+    ]
+    assert list(caption([*alike[:2], none], "time", "accuracy", "ci")) == [
+        "lines: means over 2 seeds, as far as each of them got; no bands: a 95% interval takes 3 "
+        "seeds",
+        "left out, without any accuracy: lost",
+    ]
+    assert list(caption(alike, "time", None, "runs")) == []
+    late = made_run(tmp_path, "v", 3, [0.5], round_s=1000)
+    assert len(lines(plot([*alike, late]))) == 4
+    assert list(caption([*alike, late], "time", None, "ci")) == [
+        "no mean of v: at no virtual time do all seeds have a value, so each is a line of its own"
+    ]
 
 
 def test_different_losses_share_no_axis(tmp_path: Path) -> None:
