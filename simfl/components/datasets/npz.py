@@ -56,7 +56,17 @@ class Npz(OwnDataset):
 
     def _rows(self, arrays: Any) -> Rows:
         def array(name: str) -> NDArray[Any]:
-            found = np.asarray(arrays[known(name, arrays.files, "array", self.source())])
+            try:
+                found = np.asarray(arrays[known(name, arrays.files, "array", self.source())])
+            except ValueError as error:
+                if isinstance(error, InputError) or "allow_pickle" not in str(error):
+                    raise
+                raise InputError(
+                    f"{self.source()}: array {name!r} holds Python objects, not numbers or text; "
+                    "if they are arrays, one a client, join them with `np.concatenate`, beside an "
+                    "array that says whose each sample is (option `client`); if they are text, "
+                    "save `array.astype(str)`"
+                ) from None
             if not found.ndim:
                 raise InputError(
                     f"{self.source()}: array {name!r} is a single value, expected one a sample"

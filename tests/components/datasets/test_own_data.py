@@ -401,6 +401,17 @@ def test_names_of_clients_that_are_one_number_are_not_taken_for_one(tmp_path):
     assert len(scenario(named).data.dataset.load(None, Seeds(0)).natural) == 3
 
 
+def test_arrays_of_objects_are_told_what_to_do_with(tmp_path: Path) -> None:
+    """Ragged clients, and pandas' texts, were answered with NumPy's `allow_pickle=False`."""
+    ragged = np.array([np.ones((2, 1)), np.ones((3, 1))], dtype=object)
+    who = np.array(["anna", "ben", "ben"], dtype=object)
+    np.savez(tmp_path / "t.npz", x=ragged, y=np.arange(3), z=np.ones((3, 1)), who=who)
+    named = {"name": "npz", "file": str(tmp_path / "t.npz")}
+    for options, array in (({}, "x"), ({"inputs": "z", "client": "who"}, "who")):
+        with pytest.raises(InputError, match=f"'{array}' holds Python objects.*astype.str"):
+            scenario({**named, **options})
+
+
 def test_nobody_owns_what_is_nobodys(tmp_path):
     (tmp_path / "t.csv").write_text("label,a,who\n0,1,0\n1,2,\n0,3,1\n")
     with pytest.raises(InputError, match=r"column 'who' has 1 empty cells, .* row 2 of 3"):
