@@ -1,7 +1,6 @@
 """How long clients took, by the deadline where all runs have one."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
-from simfl.report.charts.base import ROW, Drawing, Groups, colour, scale
+from simfl.report.charts.base import Drawing, Groups, colour, scale
 from simfl.report.charts.histogram import area_css, share_axis, shares_of, table_of
 from simfl.report.svg import Plot
 from simfl.runs.results.result import RunResult
@@ -47,10 +46,13 @@ def client_times(groups: Groups) -> Drawing | None:
         entries.append((colour(index), words))
     about = f"From selection to arrival; the longest took {formats.duration(longest * per)}"
     if yardstick:
-        plot.upright(mark, str(yardstick))
+        plot.upright(mark, yardstick.kind)
     if yardstick.common:
         about += f", {longest:.2f} {yardstick.kind}s of {formats.duration(per)}"
     about += "; logarithmic scale." if x.log else "."
+    if yardstick and not yardstick.common:
+        length, whose = formats.duration(yardstick.length_s), formats.listed(yardstick.whose, 2)
+        about += f" Dashed: the {yardstick.kind} of {length}, with {whose}."
     table = table_of(shares, edges * per, "s")
     return Drawing("How long clients took", about, str(plot), entries, table=table)
 
@@ -68,7 +70,7 @@ class Yardstick:
 
     length_s: float
     kind: str
-    whose: Sequence[str]
+    whose: list[str]
     common: bool
 
     @classmethod
@@ -81,18 +83,12 @@ class Yardstick:
         have = {name: {one for one in own if one[0] > 0} for name, own in found.items()}
         all_of_them = {one for own in have.values() for one in own}
         if len(all_of_them) != 1:
-            return cls(math.nan, "", (), False)
+            return cls(math.nan, "", [], False)
         [(length_s, kind)] = all_of_them
         return cls(length_s, kind, [n for n in have if have[n]], found == have)
 
     def __bool__(self) -> bool:
         return math.isfinite(self.length_s)
-
-    def __str__(self) -> str:
-        if self.common:
-            return self.kind
-        names = [formats.shortened(name, ROW) for name in self.whose]
-        return f"{self.kind} of {formats.listed(names, 2)}"
 
 
 def _kind(run: RunResult) -> str:
