@@ -351,6 +351,30 @@ def test_nothing_is_cut_in_print(page: Path, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_long_names_leave_numbers_whole_in_print(tmp_path: Path) -> None:
+    """They took the room of "18.6 s ± 3.7 s", which was broken into four lines."""
+    runs = [
+        made_run(
+            tmp_path,
+            f"{which}{' all we thought of' * 5}",
+            seed,
+            curve,
+            round_s=3210.0,
+            targets=(0.3, 0.7),
+        )
+        for which in ("waits", "drops")
+        for seed, curve in enumerate(([0.1, 0.8], [0.1] * 7, [0.2, 0.3, 0.7]))
+    ]
+    page = write_report(runs, tmp_path / "page.html").read_text(encoding="utf-8")
+    printed = tmp_path / "printed.html"
+    printed.write_text(page.replace("@media print {", "@media all {"), encoding="utf-8")
+    play = """const cells = [...document.querySelector("table").querySelectorAll("td, td .sd")];
+    return cells.flatMap(cell => [...cell.childNodes].filter(n => n.nodeType == 3)).filter(node => {
+      const range = document.createRange(); range.selectNodeContents(node);
+      return range.getClientRects().length > 1; }).map(node => node.textContent);"""
+    assert read(printed, play, tmp_path, 1047) == []
+
+
 def test_a_table_of_means_and_spreads_fits_the_page(tmp_path: Path) -> None:
     runs = [
         made_run(
