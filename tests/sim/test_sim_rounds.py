@@ -6,6 +6,8 @@ import pytest
 from simfl.components.selectors.base import Probe
 from simfl.errors import InputError, RunError
 from simfl.sim.fleet import DeviceGroup, Fleet
+from simfl.sim.server.candidates import Candidates
+from simfl.sim.server.server import Server
 from simfl.sim.server.settings import Stop
 from tests.sim.sim_world import ALWAYS, INF, NEVER, FakeCoordinator, make, make_fleet
 
@@ -45,6 +47,31 @@ def test_a_run_says_what_it_waits_for():
         "round 1 waits for 2 who answer the selector",
         "round 1 waits for 4 at work: 0, 2, 3, ...; until 83.33333333 s at most",
         "round 1 waits for the server",
+    ]
+
+
+def test_it_says_so_too_while_it_looks_for_them_anew(monkeypatch):
+    """Where looking takes long, whoever asks from another thread mostly finds it at that."""
+    servers, told = [], []
+    until_quorum, returns_s = Server.until_quorum, Candidates.returns_s
+
+    def noting(self, asked):
+        servers.append(self)
+        return until_quorum(self, asked)
+
+    def asked_meanwhile(self, among=None):
+        told.append(servers[-1].waiting_for)
+        return returns_s(self, among)
+
+    monkeypatch.setattr(Server, "until_quorum", noting)
+    monkeypatch.setattr(Candidates, "returns_s", asked_meanwhile)
+    turns = [[(100.0 * i + 50 * j, 100.0 * i + 50 * (j + 1)) for i in range(2)] for j in (0, 1)]
+    make(make_fleet(3, sessions=[ALWAYS, *turns]), clients=3, min_clients=3)
+    present = "3 clients to be available at once, 2 are; the next look is at"
+    assert told[:3] == [
+        "round 1 waits for the server",
+        f"round 1 waits for {present} 50 s",
+        f"round 1 waits for {present} 100 s",
     ]
 
 

@@ -41,7 +41,7 @@ class Waiting:
         seeds: the run's root of randomness.
 
     Attributes:
-        awaited: what is waited for, in words ("": nothing).
+        awaited: what is waited for, in words ("": nothing), also while it is looked for anew.
         closes_s: when the round closes at the latest (inf: whenever all have stopped).
     """
 
@@ -62,6 +62,7 @@ class Waiting:
         while not self._state.finished:
             wanted = among()
             if self.anyone(wanted):
+                self.awaited = ""
                 return wanted
             back_s = self._candidates.next_return_s(wanted)
             # Others may come to belong to `wanted`, so long as there are any.
@@ -93,12 +94,14 @@ class Waiting:
             never = f"fewer than {least} clients will be available again" if present else _NOBODY
             clients = f"{least} clients to be available at once, {present} are"
             yield from self._wait(back_s, clients, never)
+        self.awaited = ""
 
     def until_change(self) -> Waits:
         """Wait once nobody who was asked found anything useful to do, until something changes."""
         back_s = self._candidates.next_return_s()
         never = "nobody finds anything useful to do"
         yield from self._wait(back_s, "a client with something useful to do", never)
+        self.awaited = ""
 
     def closing(
         self, parts: Sequence[Participation], limit_s: float, enough: int | None = None
@@ -171,7 +174,6 @@ class Waiting:
             back = timeline.at(back_s)
             yield back | change
             timeline.forget(back)
-        self.awaited = ""
 
     def _give_up(self, why: str) -> None:
         """Finish the run unless somebody is at work."""
