@@ -16,6 +16,9 @@ _AT_ONCE = 1 << 16  # devices computed at a time, which bounds the memory of a q
 _WORTH = 1000
 """Devices that take as long to compute as a question about a few."""
 
+_SCANNED = 50
+"""Devices that are looked through for what is over while one is computed."""
+
 
 class Spells(OnlineSchedule, ABC):
     """A schedule that computes a device's current spell when asked, and keeps it until it is over.
@@ -31,7 +34,8 @@ class Spells(OnlineSchedule, ABC):
         self._since = np.zeros(devices)
         self._until = np.zeros(devices)
         self._is_on = np.zeros(devices, dtype=np.bool_)
-        self._unknown = 0  # questions that something had to be computed for
+        # In devices computed: what was spent on answers since all were known, and what may be.
+        self._spent, self._worth_all = 0, devices
         # The last answer about devices that stay the same ones, and while it holds.
         self._watched, self._online = np.zeros(0, np.int64), np.zeros(0, np.bool_)
         self._watched_s = self._unchanged_s = 0.0
@@ -73,11 +77,11 @@ class Spells(OnlineSchedule, ABC):
         known = self._known(devices, now_s)
         if np.count_nonzero(known) == len(known):
             return
-        self._unknown += 1
-        if self._unknown * _WORTH < len(self._until):
-            asked = devices[~known]
-        else:
-            self._unknown, asked = 0, np.flatnonzero(~self._known(slice(None), now_s))
+        asked = devices[~known]
+        self._spent += _WORTH + len(asked)
+        if self._spent >= self._worth_all:
+            asked = np.flatnonzero(~self._known(slice(None), now_s))
+            self._spent, self._worth_all = 0, len(asked) + len(self._until) // _SCANNED
         for low in range(0, len(asked), _AT_ONCE):
             part = asked[low : low + _AT_ONCE]
             self._is_on[part], self._until[part] = self.spells(part, now_s)

@@ -10,6 +10,7 @@ import pytest
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.spells import cell
 from simfl.core.seeds import Seeds
+from simfl.core.types import Flags, Floats, Ids
 from simfl.errors import InputError
 
 TRACE = """device,start_s,end_s
@@ -224,6 +225,30 @@ def test_questions_about_few_of_a_large_group_come_to_what_a_question_to_all_doe
         ids = rng.integers(5_000, size=8)
         assert np.array_equal(some.online(ids, now), everybody.online(np.arange(5_000), now)[ids])
         assert some.next_change_s(ids[0], now) == everybody.next_change_s(ids[0], now)
+
+
+def test_all_devices_are_looked_at_before_each_has_been_asked_about(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What looking at all of them costs depends on how many have changed, not how many there are.
+
+    One every 3.6 seconds, about four of 100,000 devices that change twice a day.
+    """
+    computed: list[int] = []
+    diurnal = schedule({"name": "diurnal", "shape": "sine"}, 100_000, tmp_path)
+    spells = diurnal.spells  # type: ignore[attr-defined]
+
+    def counted(devices: Ids, now_s: float) -> tuple[Flags, Floats]:
+        computed.append(len(devices))
+        found: tuple[Flags, Floats] = spells(devices, now_s)
+        return found
+
+    monkeypatch.setattr(diurnal, "spells", counted)
+    rng = np.random.default_rng(0)
+    for now in np.linspace(0, 43_200, 12_000):
+        diurnal.online(rng.integers(100_000, size=4), now)
+    assert len(computed) < 500  # it was 1,254
+    assert sum(computed) < 180_000  # as if everybody had been known from each change on
 
 
 def test_devices_of_a_trace_that_are_one_number_are_not_taken_for_one(tmp_path: Path) -> None:
