@@ -53,3 +53,18 @@ def test_a_stream_is_the_generator_of_its_address() -> None:
     drawn = seeds.stream("selection", 5).random(4)
     assert drawn.tolist() == generator(seeds.number("selection", 5)).random(4).tolist()
     assert drawn.tolist() != seeds.stream("selection", "5").random(4).tolist()
+
+
+@given(
+    ids=st.lists(st.integers(0, 2**62), min_size=1, max_size=9),
+    counter=st.integers(-(2**62), 2**62),
+    root=WORDS,
+)
+def test_uniform_numbers_of_few_are_those_of_many(ids: list[int], counter: int, root: int) -> None:
+    """Few are computed one by one."""
+    seeds, few = Seeds(root), np.array(ids, dtype=np.int64)
+    counters, others = counter + few // 2, np.arange(50)
+    many, beside = np.append(few, others), np.append(counters, others)
+    for some, all_ in ((counters, beside), (counter, counter)):
+        expected = seeds.uniforms(("a", 1), many, all_)[: len(few)]
+        assert seeds.uniforms(("a", 1), few, some).tolist() == expected.tolist()
