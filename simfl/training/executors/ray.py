@@ -28,7 +28,8 @@ from simfl.errors import InputError, RunError, SimflError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.groups import lane_groups, work_of
 from simfl.training.executors.patience import Patience
-from simfl.training.executors.ray_tasks import AddingUp, RayTasks
+from simfl.training.executors.ray_sums import AddingUp
+from simfl.training.executors.ray_tasks import RayTasks
 from simfl.training.executors.ray_worker import find_code
 from simfl.training.executors.sums import Sum
 
