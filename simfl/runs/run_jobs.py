@@ -107,11 +107,11 @@ def _do_all(
     ]
     checks = _checks([job for job, keep in open_ if not keep], options)
     if options.executor == "ray" and len(calls) > 1 and listen is None:
-        from simfl.training.executors.ray import at_once
+        from simfl.runs.ray_pool import call_all
 
         for check in checks:
             check(lambda _: None)
-        at_once(calls, options.executor_options.get("address"), options.workers)
+        call_all(calls, options.executor_options.get("address"), options.workers)
     else:
         do_all(todo, calls, options, watch, here=listen is not None, checks=checks)
 

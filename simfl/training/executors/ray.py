@@ -9,11 +9,10 @@ Ray may compute a group again wherever it likes when a worker or a node is lost:
 
 import logging
 import os
-import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +23,12 @@ from simfl.components.aggregators.weighting import GROUP
 from simfl.core.extras import extra
 from simfl.core.types import Floats
 from simfl.core.work import OrderBatch, WorkOrder, WorkResult
-from simfl.errors import InputError, RunError, SimflError
+from simfl.errors import InputError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.groups import lane_groups, work_of
 from simfl.training.executors.patience import Patience
 from simfl.training.executors.ray_sums import AddingUp
 from simfl.training.executors.ray_tasks import RayTasks
-from simfl.training.executors.ray_worker import find_code
 from simfl.training.executors.sums import Sum
 
 if TYPE_CHECKING:
@@ -202,52 +200,6 @@ def _sigterm_kept() -> Iterator[None]:
     finally:
         if callable(handler) and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, handler)
-
-
-def at_once(
-    calls: Sequence[Callable[[], object]], address: str | None = None, cpus: int | None = None
-) -> None:
-    """Make `calls` in processes of this machine, several at a time, each connected to the cluster.
-
-    They take no CPU of the cluster's: what they do is wait for the orders that they issue.
-
-    Args:
-        calls: functions that can be pickled, as can what they raise.
-        address: see `connect`.
-        cpus: see `connect`.
-
-    Raises:
-        SimflError: what the first of them raised that failed; those under way are ended.
-    """
-    ray = connect(address, cpus)
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    make = ray.remote(num_cpus=0, max_retries=0, scheduling_strategy=here)(_call)
-    waiting, under_way = list(reversed(calls)), list[Any]()
-    try:
-        while waiting or under_way:
-            while waiting and len(under_way) < (os.cpu_count() or 1):
-                under_way.append(make.remote(sys.path, pickle.dumps(waiting.pop())))
-            done, under_way = ray.wait(under_way)
-            for reference in done:
-                failure = ray.get(reference)
-                if failure is not None:
-                    raise failure
-    except ray.exceptions.RayError as error:
-        raise RunError(f"Ray gave up on a run: {error}") from None
-    finally:
-        for reference in under_way:
-            ray.cancel(reference, force=True)
-
-
-def _call(path: Sequence[str], call: bytes) -> SimflError | None:
-    find_code(path)
-    try:
-        pickle.loads(call)()
-    except SimflError as error:
-        return error
-    return None
 
 
 def _cpus(ray: Any) -> int:
