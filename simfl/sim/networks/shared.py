@@ -13,17 +13,15 @@ from typing_extensions import override
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Ids
 from simfl.core.units import DataSize, Duration, LinkRate, Ratio
-from simfl.sim.networks import slow_start
-from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variation, networks
+from simfl.sim.networks.base import Direction, Links, Network, Variation, networks
 from simfl.sim.networks.buffered_link import BufferedLink
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fifo_link import FifoLink
 from simfl.sim.networks.lines import Lines, MakeLink
-from simfl.sim.networks.lost_packets import Connections
 from simfl.sim.networks.polling import PolledLinks
 from simfl.sim.networks.rate_trace import RateTrace
 from simfl.sim.networks.sender_link import SenderLink
-from simfl.sim.networks.transfers import LoneTransfer, SharedTransfer
+from simfl.sim.networks.shared_links import SharedLinks
 from simfl.sim.timeline import Timeline
 
 
@@ -184,7 +182,7 @@ class Shared(Network):
         down = [bps / gross for bps in (self.server_uplink, *(cell.downlink for cell in within))]
         up = [bps / gross for bps in (self.server_downlink, *(cell.uplink for cell in within))]
         own: dict[Direction, Floats] = {"down": downlink_bps, "up": uplink_bps}
-        links = _SharedLinks(
+        links = SharedLinks(
             timeline,
             own if gross == 1 else {way: bps / gross for way, bps in own.items()},
             latency_s,
@@ -222,81 +220,3 @@ def _two_links(option: str, what: str, either: str) -> str:
         f"network 'shared' can't have {option} where {what} share two links one after the other: "
         f"set a cell's {either}, not both"
     )
-
-
-class _SharedLinks(Links):
-    """The devices' own links, and what they share in each direction."""
-
-    def __init__(
-        self,
-        timeline: Timeline,
-        device_bps: dict[Direction, Floats],
-        latency_s: Floats,
-        lines: dict[Direction, Lines],
-        variation: Variation | None,
-        window: float,
-        queue: float | None,
-        added: float,
-    ) -> None:
-        self._window, self._added = window, added
-        # Who uploads fills a queue of its own, which loses nothing.
-        self._down = None if queue is None else Connections(window, queue)
-        self._timeline = timeline
-        self._device_bps = device_bps
-        self._latency_s = latency_s
-        self._lines = lines
-        self._variation = variation
-
-    def _total(self, size: int) -> float:
-        """Return how many bytes move for a message of `size`."""
-        return size + self._added
-
-    def _varies(self, device: int) -> bool:
-        return self._variation is not None and self._variation.varies(device)
-
-    def duration_s(self, device: int, direction: Direction, size: int) -> float | None:
-        if self._window or self._lines[direction].of(device) is not None or self._varies(device):
-            return None
-        moving_s = 8 * self._total(size) / self._device_bps[direction][device]
-        return float(self._latency_s[device] + moving_s)
-
-    def expected_s(self, device: int, direction: Direction, size: int) -> float:
-        own_bps, lines = float(self._device_bps[direction][device]), self._lines[direction]
-        bps = min(own_bps, lines.bps(device))
-        line, total = lines.of(device), self._total(size)
-        waits_bps = bps if line is not None and line.has_latency else own_bps
-        before_s = self._before_s(device, direction, total, waits_bps, begins=False)
-        return before_s + 8 * total / bps
-
-    @override
-    def all_expected_s(self, devices: int, direction: Direction, size: int) -> Floats:
-        if self._window:
-            return super().all_expected_s(devices, direction, size)
-        bps = np.minimum(self._device_bps[direction], self._lines[direction].all_bps())
-        return self._latency_s + 8 * self._total(size) / bps
-
-    def _before_s(
-        self, device: int, direction: Direction, total: float, bps: float, *, begins: bool = True
-    ) -> float:
-        """Return how long a transfer that begins (or would) takes besides moving its bytes."""
-        latency_s = self._latency_s.item(device)
-        if not self._window:
-            return latency_s
-        if direction == "up" or self._down is None:
-            return latency_s + slow_start.waits_s(total, bps, latency_s, self._window)
-        waits_s = self._down.transfer if begins else self._down.expected_s
-        return latency_s + waits_s(device, total, bps, latency_s)
-
-    def transfer(self, device: int, direction: Direction, size: int) -> Transfer:
-        bps = self._device_bps[direction].item(device)
-        if self._variation is not None:
-            bps *= self._variation.factor(device, direction)
-        total = self._total(size)
-        lines = self._lines[direction]
-        line = lines.of(device)
-        if line is None or total <= 0:
-            before_s = self._before_s(device, direction, total, bps)
-            return LoneTransfer(self._timeline, size, total, before_s, bps)
-        cell, latency_s = lines.cell(device), self._latency_s.item(device)
-        before_s = 0.0 if line.has_latency else self._before_s(device, direction, total, bps)
-        return SharedTransfer(self._timeline, line, cell, size, total, latency_s, before_s, bps)
