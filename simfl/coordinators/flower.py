@@ -7,7 +7,7 @@ and evaluating take no virtual time, as elsewhere in simfl.
 
 import io
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,110 +15,13 @@ from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.base import MODEL, BaseCoordinator, Choosing
+from simfl.coordinators.flower_clients import FlowerClients, described, flower, manager, proxy
 from simfl.core.evaluation import Evaluation
-from simfl.core.extras import extra
 from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import ComponentError, InputError, RunError
 from simfl.sim.coordinator import Aggregated, Arrival
 
 _LOG = logging.getLogger(__name__)
-
-ClientFn = Callable[[Any], Any]
-"""``client_fn(context)`` -> a Flower client, as for Flower's own `ClientApp`."""
-
-
-def flower(module: str) -> Any:
-    """Return a module of Flower."""
-    return extra(f"flwr.{module}", "flower", "running Flower's strategies")
-
-
-class FlowerClients:
-    """The user's clients: made when they are needed, each with a context that it keeps.
-
-    Args:
-        client_fn: makes one.
-        count: how many there are.
-    """
-
-    def __init__(self, client_fn: ClientFn, count: int) -> None:
-        self._make = client_fn
-        common, app = flower("common"), flower("app")
-        self._contexts = [
-            common.Context(
-                run_id=0,
-                node_id=number,
-                node_config={"partition-id": number, "num-partitions": count},
-                state=app.RecordDict(),
-                run_config={},
-            )
-            for number in range(count)
-        ]
-
-    def __call__(self, number: int) -> Any:
-        """Return a Flower `Client`.
-
-        Raises:
-            ComponentError: the user's code raises, or makes something else.
-        """
-        try:
-            made = self._make(self._contexts[number])
-            return made.to_client() if hasattr(made, "to_client") else made
-        except Exception as error:
-            raise ComponentError(f"client_fn of client {number}: {_described(error)}") from error
-
-
-def proxy(number: int, clients: FlowerClients) -> Any:
-    """Return what a strategy is given for a client: it answers at once, without virtual time."""
-
-    class Proxy(flower("server.client_proxy").ClientProxy):  # type: ignore[misc]
-        def get_properties(self, ins: Any, timeout: Any, group_id: Any) -> Any:
-            return clients(number).get_properties(ins)
-
-        def get_parameters(self, ins: Any, timeout: Any, group_id: Any) -> Any:
-            return clients(number).get_parameters(ins)
-
-        def fit(self, ins: Any, timeout: Any, group_id: Any) -> Any:
-            return clients(number).fit(ins)
-
-        def evaluate(self, ins: Any, timeout: Any, group_id: Any) -> Any:
-            return clients(number).evaluate(ins)
-
-        def reconnect(self, ins: Any, timeout: Any, group_id: Any) -> Any:
-            raise RunError("simulated clients need not reconnect")
-
-    return Proxy(str(number))
-
-
-def manager(proxies: Mapping[int, Any]) -> Any:
-    """Return a Flower `ClientManager` of whoever is `offered`, drawing from simfl's streams."""
-
-    class Manager(flower("server.client_manager").ClientManager):  # type: ignore[misc]
-        offered: Mapping[int, Any] = proxies
-        rng = np.random.default_rng(0)
-
-        def num_available(self) -> int:
-            return len(self.offered)
-
-        def all(self) -> dict[str, Any]:
-            return {proxy.cid: proxy for proxy in self.offered.values()}
-
-        def wait_for(self, num_clients: int, timeout: int = 0) -> bool:
-            return True  # `rounds.min_clients` is what waits
-
-        def register(self, client: Any) -> bool:
-            return False
-
-        def unregister(self, client: Any) -> None:
-            pass
-
-        def sample(
-            self, num_clients: int, min_num_clients: Any = None, criterion: Any = None
-        ) -> Any:
-            fit = [p for p in self.offered.values() if criterion is None or criterion.select(p)]
-            drawn = self.rng.choice(len(fit), size=min(num_clients, len(fit)), replace=False)
-            return [fit[place] for place in sorted(drawn)]
-
-    return Manager()
 
 
 class FlowerCoordinator(BaseCoordinator):
@@ -228,7 +131,7 @@ class FlowerCoordinator(BaseCoordinator):
         ]
         pairs = [(self._proxies[o.client], self._fitted.pop(o.key)) for o in done]
         if raised and not pairs:
-            first = _described(raised[min(raised)])
+            first = described(raised[min(raised)])
             raise ComponentError(f"all clients of round {round_} failed: {first}")
         parameters, _ = self._ask("aggregate_fit", round_, pairs, failures)
         if parameters is not None:
@@ -270,7 +173,7 @@ class FlowerCoordinator(BaseCoordinator):
             if raised:
                 _LOG.warning(
                     "the model of round %d is not judged: all clients that evaluated it failed: %s",
-                    round_, _described(raised[0]),
+                    round_, described(raised[0]),
                 )  # fmt: skip
             return None
         return self._ask("aggregate_evaluate", round_, answers, [*refusals, *raised])
@@ -289,9 +192,5 @@ class FlowerCoordinator(BaseCoordinator):
             return getattr(self._strategy, what)(round_, *rest)
         except Exception as error:
             raise ComponentError(
-                f"the strategy's {what} in round {round_}: {_described(error)}"
+                f"the strategy's {what} in round {round_}: {described(error)}"
             ) from error
-
-
-def _described(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"

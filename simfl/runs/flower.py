@@ -14,7 +14,8 @@ from simfl.build.builder import Builder
 from simfl.build.model import ModelFacts
 from simfl.components.datasets.clients import ClientData, Cohort, Samples
 from simfl.coordinators.base import BaseCoordinator, Choosing
-from simfl.coordinators.flower import ClientFn, FlowerClients, FlowerCoordinator
+from simfl.coordinators.flower import FlowerCoordinator
+from simfl.coordinators.flower_clients import ClientFn, FlowerClients
 from simfl.core.types import Ids
 from simfl.errors import InputError
 from simfl.runs.job import jobs

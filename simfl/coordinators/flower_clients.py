@@ -1,0 +1,111 @@
+"""Flower's view of simfl's clients: what a strategy is given to ask, and who trains for it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from simfl.core.extras import extra
+from simfl.errors import ComponentError, RunError
+
+ClientFn = Callable[[Any], Any]
+"""``client_fn(context)`` -> a Flower client, as for Flower's own `ClientApp`."""
+
+
+def flower(module: str) -> Any:
+    """Return a module of Flower."""
+    return extra(f"flwr.{module}", "flower", "running Flower's strategies")
+
+
+class FlowerClients:
+    """The user's clients: made when they are needed, each with a context that it keeps.
+
+    Args:
+        client_fn: makes one.
+        count: how many there are.
+    """
+
+    def __init__(self, client_fn: ClientFn, count: int) -> None:
+        self._make = client_fn
+        common, app = flower("common"), flower("app")
+        self._contexts = [
+            common.Context(
+                run_id=0,
+                node_id=number,
+                node_config={"partition-id": number, "num-partitions": count},
+                state=app.RecordDict(),
+                run_config={},
+            )
+            for number in range(count)
+        ]
+
+    def __call__(self, number: int) -> Any:
+        """Return a Flower `Client`.
+
+        Raises:
+            ComponentError: the user's code raises, or makes something else.
+        """
+        try:
+            made = self._make(self._contexts[number])
+            return made.to_client() if hasattr(made, "to_client") else made
+        except Exception as error:
+            raise ComponentError(f"client_fn of client {number}: {described(error)}") from error
+
+
+def proxy(number: int, clients: FlowerClients) -> Any:
+    """Return what a strategy is given for a client: it answers at once, without virtual time."""
+
+    class Proxy(flower("server.client_proxy").ClientProxy):  # type: ignore[misc]
+        def get_properties(self, ins: Any, timeout: Any, group_id: Any) -> Any:
+            return clients(number).get_properties(ins)
+
+        def get_parameters(self, ins: Any, timeout: Any, group_id: Any) -> Any:
+            return clients(number).get_parameters(ins)
+
+        def fit(self, ins: Any, timeout: Any, group_id: Any) -> Any:
+            return clients(number).fit(ins)
+
+        def evaluate(self, ins: Any, timeout: Any, group_id: Any) -> Any:
+            return clients(number).evaluate(ins)
+
+        def reconnect(self, ins: Any, timeout: Any, group_id: Any) -> Any:
+            raise RunError("simulated clients need not reconnect")
+
+    return Proxy(str(number))
+
+
+def manager(proxies: Mapping[int, Any]) -> Any:
+    """Return a Flower `ClientManager` of whoever is `offered`, drawing from simfl's streams."""
+
+    class Manager(flower("server.client_manager").ClientManager):  # type: ignore[misc]
+        offered: Mapping[int, Any] = proxies
+        rng = np.random.default_rng(0)
+
+        def num_available(self) -> int:
+            return len(self.offered)
+
+        def all(self) -> dict[str, Any]:
+            return {proxy.cid: proxy for proxy in self.offered.values()}
+
+        def wait_for(self, num_clients: int, timeout: int = 0) -> bool:
+            return True  # `rounds.min_clients` is what waits
+
+        def register(self, client: Any) -> bool:
+            return False
+
+        def unregister(self, client: Any) -> None:
+            pass
+
+        def sample(
+            self, num_clients: int, min_num_clients: Any = None, criterion: Any = None
+        ) -> Any:
+            fit = [p for p in self.offered.values() if criterion is None or criterion.select(p)]
+            drawn = self.rng.choice(len(fit), size=min(num_clients, len(fit)), replace=False)
+            return [fit[place] for place in sorted(drawn)]
+
+    return Manager()
+
+
+def described(error: BaseException) -> str:
+    """Return what users' code raised, as messages tell it."""
+    return f"{type(error).__name__}: {error}"
