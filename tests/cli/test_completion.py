@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import pytest
 
 from simfl.cli import main
+from simfl.report import plot
+from simfl.report.comparison_forms import FORMATS
 
 Asked = Callable[..., str]
 
@@ -55,6 +57,22 @@ def test_names_are_completed(asked: Asked, line: str, expected: set[str]) -> Non
     begun = line.rpartition(" ")[2]
     assert all(word.startswith(begun) for word in offered)
     assert bool(offered) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "choices"),
+    [
+        ("plot", "--x", plot.XS),
+        ("plot", "--y", plot.YS),
+        ("plot", "--band", plot.BANDS),
+        ("compare", "--format", FORMATS),
+    ],
+)
+def test_what_commands_write_out_is_what_there_is(
+    asked: Asked, command: str, option: str, choices: Iterable[str]
+) -> None:
+    """They can't ask the modules that know, which take longer to import than a page of help."""
+    assert asked(**asks(f"simfl {command} runs {option} ")).split() == list(choices)
 
 
 def test_a_process_of_its_own_says_the_same(asked: Asked) -> None:
