@@ -150,20 +150,28 @@ def run(
     require_kind("watch", watch, Watch | None, "a Watch (simfl.runs.many)")
     if not (listen is None or callable(listen)):
         raise InputError(f"listen: expected a function that takes a Job, got {listen!r}")
+    written = _read(scenario, overrides)
+    shown = is_watched() if progress is None else progress
+    place = None if out is None else Path(out)
+    with display(quiet=not shown or watch is not None) as board:
+        todo = jobs(written, place, seeds, variants)
+        if seeds is None and isinstance(written, Document):
+            refuse_an_idle_seed(written, (job.scenario.seed for job in todo))
+        return Results(run_jobs(todo, options, overwrite, listen, go_on, watch or board))
+
+
+def _read(
+    scenario: str | Path | Mapping[str, Any] | Scenario | Document, overrides: Sequence[str]
+) -> Scenario | Document:
+    """Return what was given for a scenario as what jobs are made of, changed by `overrides`."""
     if isinstance(scenario, str | Path):
         scenario = Document.load(scenario)
     elif isinstance(scenario, Mapping):
         scenario = Document.of(scenario)
     elif not isinstance(scenario, Scenario | Document):
         raise InputError(f"expected a scenario (a path, a mapping or a Scenario), got {scenario!r}")
-    if overrides:
-        if isinstance(scenario, Scenario):
-            scenario = Document.of(scenario.to_dict(), folder=scenario.folder)
-        scenario = scenario.set(*overrides)
-    shown = is_watched() if progress is None else progress
-    place = None if out is None else Path(out)
-    with display(quiet=not shown or watch is not None) as board:
-        todo = jobs(scenario, place, seeds, variants)
-        if seeds is None and isinstance(scenario, Document):
-            refuse_an_idle_seed(scenario, (job.scenario.seed for job in todo))
-        return Results(run_jobs(todo, options, overwrite, listen, go_on, watch or board))
+    if not overrides:
+        return scenario
+    if isinstance(scenario, Scenario):
+        scenario = Document.of(scenario.to_dict(), folder=scenario.folder)
+    return scenario.set(*overrides)
