@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # `as` says that they are exported
     from simfl.components.partitions.base import Partition as Partition
     from simfl.components.selectors.base import Selector as Selector
     from simfl.components.workloads.base import Workload as Workload
-    from simfl.report.notebook import run as run
+    from simfl.report.run import run as run
     from simfl.runs.flower import run_flower as run_flower
     from simfl.runs.options import Options as Options
     from simfl.runs.results.compare import compare as compare
@@ -52,7 +52,7 @@ _HOMES = {
     "compare": "simfl.runs.results.compare",
     "load": "simfl.runs.results.find",
     "resume": "simfl.runs.run",
-    "run": "simfl.report.notebook",
+    "run": "simfl.report.run",
     "run_flower": "simfl.runs.flower",
 }
 __all__ = list(_HOMES)
