@@ -23,7 +23,7 @@ from simfl.errors import InputError
 from simfl.runs.folder.lock import locked
 from simfl.runs.options import Options
 from simfl.runs.results.trials import TRIALS, Trial, Tuning
-from simfl.runs.trying import Study
+from simfl.runs.trial_runner import TrialRunner
 from simfl.scenario import Document
 from simfl.scenario.parts.tune import Range
 
@@ -62,35 +62,37 @@ def tune(
         RunError: a run failed; the same call goes on with it.
     """
     optuna = _optuna()
-    study = Study(document, out, options or Options(), variant, seeds, overwrite)
-    sampler = optuna.samplers.TPESampler(seed=study.base.seed % 2**32)
+    runner = TrialRunner(document, out, options or Options(), variant, seeds, overwrite)
+    sampler = optuna.samplers.TPESampler(seed=runner.base.seed % 2**32)
     asking = optuna.create_study(sampler=sampler)
-    with locked(study.folder):
-        tuning = _tuned(study, asking, optuna, tell)
+    with locked(runner.folder):
+        tuning = _tuned(runner, asking, optuna, tell)
     if all(trial.state == "refused" for trial in tuning.trials):
         raise InputError(tuning.trials[0].why)
     return tuning
 
 
-def _tuned(study: Study, asking: "Asking", optuna: Any, tell: Callable[[Tuning], None]) -> Tuning:
+def _tuned(
+    runner: TrialRunner, asking: "Asking", optuna: Any, tell: Callable[[Tuning], None]
+) -> Tuning:
     """Try as many choices as there are trials, or all that there are; none of them twice."""
-    tuning = Tuning(study.base.name, study.spec, study.folder, ())
+    tuning = Tuning(runner.base.name, runner.spec, runner.folder, ())
     tried: dict[str, tuple[Trial, float]] = {}
     stale = 0
-    while len(tuning.trials) < study.spec.trials:
+    while len(tuning.trials) < runner.spec.trials:
         if stale >= STALE:
-            if (untried := next(_untried(study.choices, tried), None)) is None:
+            if (untried := next(_untried(runner.choices, tried), None)) is None:
                 break
             asking.enqueue_trial(untried)
         asked = asking.ask()
-        parameters = {p: _suggest(asked, p, c) for p, c in study.choices.items()}
+        parameters = {p: _suggest(asked, p, c) for p, c in runner.choices.items()}
         key = json.dumps(parameters, sort_keys=True)
         stale = stale + 1 if key in tried else 0
         if key not in tried:
-            trial = study.attempt(len(tuning.trials), parameters)
-            tried[key] = trial, study.gap
+            trial = runner.attempt(len(tuning.trials), parameters)
+            tried[key] = trial, runner.gap
             tuning = replace(tuning, trials=(*tuning.trials, trial))
-            write_output(study.folder / TRIALS, tuning.as_csv().encode())
+            write_output(runner.folder / TRIALS, tuning.as_csv().encode())
             tell(tuning)
         trial, gap = tried[key]
         for name, most in tuning.spec.limits.items():

@@ -1,4 +1,4 @@
-"""One choice of a tuning, tried with every seed: what it came to, or why it was given up."""
+"""Trials of a tuning: a choice, run with every seed, until it is known what it comes to."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,14 +23,26 @@ from simfl.scenario.scenario import read
 from simfl.scenario.variants import try_out
 
 
-class Study:
+class TrialRunner:
     """Tries choices.
+
+    Args:
+        document: the scenario, as written, with what is looked for.
+        out: the folder of the trials (None: ``runs/NAME-tuning``).
+        options: how to run.
+        variant: the one that is tuned, of a scenario that has several.
+        seeds: instead of the scenario's own.
+        overwrite: run again what has been run.
 
     Attributes:
         base: the scenario that is tuned.
         spec: what is looked for.
+        choices: what each parameter may be, by its path.
         folder: of the trials.
         gap: what the last trial's accuracy lacked of one: tells apart those that never got there.
+
+    Raises:
+        InputError: the scenario does not say what to look for, or it can't be looked for.
     """
 
     def __init__(
@@ -43,23 +55,7 @@ class Study:
         overwrite: bool,
     ) -> None:
         self.base = read(document)
-        if self.base.tune is None:
-            besides = called(", and no --parameter and --objective were given", "")
-            raise InputError(
-                f"{document.source} does not say what to look for: it has no `tune` section"
-                f"{besides}"
-            )
-        if self.base.sweep is not None:
-            without = called("--set sweep=null", "document.set('sweep=null')")
-            raise InputError(
-                f"a scenario is swept or tuned, not both: it has a `sweep`, which {without} takes "
-                "away"
-            )
-        if self.base.variants and variant is None:
-            names = ", ".join(self.base.variants)
-            asked = called("--variant", "variant")
-            raise InputError(f"one variant is tuned; name it with {asked}, one of: {names}")
-        self.spec = self.base.tune
+        self.spec = _looked_for(self.base, document.source, variant)
         self._tuned = try_out(document, self.spec, variant)
         _refuse_unknown(self.spec, self._tuned)
         self.choices = self.spec.parameters
@@ -187,6 +183,34 @@ class Study:
         best_case = -1.0 if METRICS[self.spec.measured] is ACCURACY else self._least
         least = median([*[best_case] * (seeds - len(known)), *known])
         return least == math.inf or (best is not None and least >= best.cost)
+
+
+def _looked_for(scenario: Scenario, source: str, variant: str | None) -> Tune:
+    """Return what is looked for.
+
+    Args:
+        scenario: with its variants.
+        source: what messages call the file.
+        variant: the one that is tuned, if it was said.
+
+    Raises:
+        InputError: the scenario does not say, or it stands for more than one.
+    """
+    if scenario.tune is None:
+        besides = called(", and no --parameter and --objective were given", "")
+        raise InputError(
+            f"{source} does not say what to look for: it has no `tune` section{besides}"
+        )
+    if scenario.sweep is not None:
+        without = called("--set sweep=null", "document.set('sweep=null')")
+        raise InputError(
+            f"a scenario is swept or tuned, not both: it has a `sweep`, which {without} takes away"
+        )
+    if scenario.variants and variant is None:
+        names = ", ".join(scenario.variants)
+        asked = called("--variant", "variant")
+        raise InputError(f"one variant is tuned; name it with {asked}, one of: {names}")
+    return scenario.tune
 
 
 def _refuse_unknown(spec: Tune, scenario: Scenario) -> None:
