@@ -1,6 +1,6 @@
 """`simfl reproduce`: repeat a published table or figure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,9 +42,7 @@ def reproduce(
     Interrupted items are resumed; results are a CSV file.
     Exit code 1 if the results contradict an ordering that a paper claims.
     """
-    from simfl.errors import InputError
     from simfl.papers.item import items
-    from simfl.papers.measures import write
     from simfl.papers.repeat import collect, repeat
 
     chosen = items(None if name == ALL else name)
@@ -55,14 +53,27 @@ def reproduce(
         _list(chosen, chosen_seeds)
         return
     how = shared.options(data_dir=data_dir, jobs=jobs, device=device)
+
+    def measured(item: "Item") -> "list[Record]":
+        if only_collect:
+            return collect(item, out / item.id, chosen_seeds)
+        with shared.progress(quiet, "the same command goes on") as board:
+            return repeat(item, out / item.id, how, chosen_seeds, board)
+
+    raise typer.Exit(_measure(chosen, measured, out))
+
+
+def _measure(
+    chosen: "Sequence[Item]", measured: "Callable[[Item], list[Record]]", out: Path
+) -> int:
+    """Measure items one after the other, write and tell what came of each; return the exit code."""
+    from simfl.errors import InputError
+    from simfl.papers.measures import write
+
     agreed, refused = True, False
     for item in chosen:
         try:
-            if only_collect:
-                records = collect(item, out / item.id, chosen_seeds)
-            else:
-                with shared.progress(quiet, "the same command goes on") as board:
-                    records = repeat(item, out / item.id, how, chosen_seeds, board)
+            records = measured(item)
         except InputError as error:  # such as data that are not there: the others can be run
             if len(chosen) == 1:
                 raise
@@ -75,7 +86,7 @@ def reproduce(
             agreed &= _tell(item, records, file)
         else:
             typer.echo(f"{item.id}: no finished run in {out / item.id}")
-    raise typer.Exit(2 if refused else 0 if agreed else 1)
+    return 2 if refused else 0 if agreed else 1
 
 
 def _list(chosen: "Sequence[Item]", seeds: Sequence[int] | None) -> None:
