@@ -70,16 +70,7 @@ def federate(
         lazy = dataset.lazy(clients, seeds)
     if lazy is not None:
         return lazy, _sound_test(dataset, lazy)
-    try:
-        with blaming(dataset, "being loaded", told_as=InputError):
-            require_memory(_least_bytes(dataset), f"data set {dataset.name!r}")
-            quiet = np.errstate(over="ignore", invalid="ignore")  # what isn't finite is told of
-            with quiet, _chance_of(dataset, seeds, "data"):
-                corpus = dataset.load(folder, seeds)
-            expect(isinstance(corpus, Corpus), "a Corpus", type(corpus).__name__)
-            require_sound(dataset, corpus)
-    except InputError as error:
-        raise Unfit("dataset", str(error)) from error
+    corpus = _loaded(dataset, folder, seeds)
     if partition.pools_test:
         corpus = _pooled(corpus)
     dealt = _deal(dataset, partition, corpus, clients, seeds)
@@ -90,6 +81,26 @@ def federate(
     cuts = [_cut(rows, max(whole_share(1 - local_validation, len(rows)), 1)) for rows in dealt]
     train, validation = [cut[0] for cut in cuts], [cut[1] for cut in cuts]
     return _client_by_client(corpus, train, validation), corpus.test
+
+
+def _loaded(dataset: Dataset, folder: Path | None, seeds: Seeds) -> Corpus:
+    """Return the samples of `dataset`, once they are found to be sound.
+
+    Raises:
+        Unfit: the files are missing, there is no room for them, or nothing can be learned from
+            them.
+    """
+    try:
+        with blaming(dataset, "being loaded", told_as=InputError):
+            require_memory(_least_bytes(dataset), f"data set {dataset.name!r}")
+            quiet = np.errstate(over="ignore", invalid="ignore")  # what isn't finite is told of
+            with quiet, _chance_of(dataset, seeds, "data"):
+                corpus = dataset.load(folder, seeds)
+            expect(isinstance(corpus, Corpus), "a Corpus", type(corpus).__name__)
+            require_sound(dataset, corpus)
+    except InputError as error:
+        raise Unfit("dataset", str(error)) from error
+    return corpus
 
 
 def _chance_of(
