@@ -8,7 +8,7 @@ standard errors of that average.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from simfl.testing import laws
+from simfl.testing import closed_forms
 
 
 @dataclass(frozen=True)
@@ -50,29 +50,29 @@ def checks() -> Iterator[Check]:
 EXACT = 1e-12
 
 LAWS: tuple[tuple[str, float, Callable[[], tuple[float, float]]], ...] = (
-    ("one device: round = latencies + bytes + computing, s", EXACT, laws.one_device),
-    ("slow start: a link idles until answers come, s", EXACT, laws.slow_start),
-    ("n equal transfers over a shared link C: n*B/C, s", EXACT, laws.equal_transfers),
-    ("staggered transfers: the last ends as by hand, s", EXACT, laws.staggered_transfers),
-    ("devices' own links limit what they take of C, s", EXACT, laws.limited_transfers),
+    ("one device: round = latencies + bytes + computing, s", EXACT, closed_forms.one_device),
+    ("slow start: a link idles until answers come, s", EXACT, closed_forms.slow_start),
+    ("n equal transfers over a shared link C: n*B/C, s", EXACT, closed_forms.equal_transfers),
+    ("staggered transfers: the last ends as by hand, s", EXACT, closed_forms.staggered_transfers),
+    ("devices' own links limit what they take of C, s", EXACT, closed_forms.limited_transfers),
     (
         "a full cell leaves the rest of the server's link to others, s",
         EXACT,
-        laws.cell_below_server,
+        closed_forms.cell_below_server,
     ),
-    ("sum of rates / capacity, at most", 1e-9, laws.sum_of_rates),
-    ("work conservation: end of a busy period, s", 1e-9, laws.busy_period),
-    ("bytes moved until the deadline cuts a transfer off", 0.0, laws.cut_off),
-    ("processor sharing: mean response (M/G/1-PS), s", 0.05, laws.processor_sharing),
-    ("one queue: mean response as in Lindley's recursion, s", 1e-9, laws.one_queue),
-    ("slowest of K exponential clients: the drawn times, s", 1e-9, laws.slowest_as_drawn),
-    ("slowest of K exponential clients: mean * H_K, s", 0.05, laws.slowest_of_k),
-    ("first C of K exponential clients (over-selection), s", 0.05, laws.first_of_k),
-    ("an arrival at the very deadline counts", 0.0, laws.deadline_tie),
-    ("FedBuff: mean staleness = (M - 1) / K (Little)", 0.02, laws.staleness),
-    ("on/off availability: share of time online", 0.02, laws.duty),
-    ("work of a device that leaves: seconds spent", EXACT, laws.leaving),
-    ("rank correlation of two numbers of a device", 0.03, laws.copula),
-    ("battery: empty at the analytic instant, s", EXACT, laws.battery_empties),
-    ("energy = integral of power, J", EXACT, laws.energy),
+    ("sum of rates / capacity, at most", 1e-9, closed_forms.sum_of_rates),
+    ("work conservation: end of a busy period, s", 1e-9, closed_forms.busy_period),
+    ("bytes moved until the deadline cuts a transfer off", 0.0, closed_forms.cut_off),
+    ("processor sharing: mean response (M/G/1-PS), s", 0.05, closed_forms.processor_sharing),
+    ("one queue: mean response as in Lindley's recursion, s", 1e-9, closed_forms.one_queue),
+    ("slowest of K exponential clients: the drawn times, s", 1e-9, closed_forms.slowest_as_drawn),
+    ("slowest of K exponential clients: mean * H_K, s", 0.05, closed_forms.slowest_of_k),
+    ("first C of K exponential clients (over-selection), s", 0.05, closed_forms.first_of_k),
+    ("an arrival at the very deadline counts", 0.0, closed_forms.deadline_tie),
+    ("FedBuff: mean staleness = (M - 1) / K (Little)", 0.02, closed_forms.staleness),
+    ("on/off availability: share of time online", 0.02, closed_forms.duty),
+    ("work of a device that leaves: seconds spent", EXACT, closed_forms.leaving),
+    ("rank correlation of two numbers of a device", 0.03, closed_forms.copula),
+    ("battery: empty at the analytic instant, s", EXACT, closed_forms.battery_empties),
+    ("energy = integral of power, J", EXACT, closed_forms.energy),
 )

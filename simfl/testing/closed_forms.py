@@ -1,4 +1,4 @@
-"""The laws of `simfl.testing.selftest`: each returns what is expected and what is measured."""
+"""The closed forms of `simfl.testing.selftest`: what each says, and what is measured."""
 
 import math
 from functools import cache
