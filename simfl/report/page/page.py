@@ -19,6 +19,7 @@ from simfl.report.charts.client_times import client_times
 from simfl.report.charts.embedded import embedded, island
 from simfl.report.charts.participation import inequality, participation
 from simfl.report.charts.staleness import staleness
+from simfl.report.page.answer.headline import headline
 from simfl.report.page.devices import Devices
 from simfl.report.page.factors import factors
 from simfl.report.page.fleet_groups import by_group
@@ -27,7 +28,6 @@ from simfl.report.page.origins import origins
 from simfl.report.page.rendering import render, script
 from simfl.report.page.results import results
 from simfl.report.page.tables import Cell, Table, mean_cell, name_cell
-from simfl.report.page.words import headline
 from simfl.runs.results.compare import target_text
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult

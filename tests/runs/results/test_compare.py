@@ -18,7 +18,7 @@ from simfl.report.caveats import seen_unequally
 from simfl.report.comparison import sections
 from simfl.report.comparison_cells import cell_text, figure_text
 from simfl.report.comparison_forms import render
-from simfl.report.page.words import headline
+from simfl.report.page.answer.headline import headline
 from simfl.report.width import PIPED
 from simfl.runs.forks import fork
 from simfl.runs.options import Options

@@ -8,10 +8,11 @@ import pytest
 
 from simfl import run
 from simfl.report.comparison_forms import as_table
-from simfl.report.page import words
-from simfl.report.page.pace import pace
+from simfl.report.page.answer.headline import headline
+from simfl.report.page.answer.pace import pace
+from simfl.report.page.answer.race import race
+from simfl.report.page.answer.standings import Standing
 from simfl.report.page.results import results
-from simfl.report.page.words import Standing
 from simfl.runs.options import Options
 from simfl.runs.results.compare import compare
 from simfl.runs.results.find import find_runs
@@ -122,13 +123,13 @@ def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> 
 )
 def test_sentences(ranked: list[Standing], text: str) -> None:
     assert sorted(ranked, key=lambda one: one.order) == ranked
-    assert " ".join(words.race(ranked, 0.7)) == text
+    assert " ".join(race(ranked, 0.7)) == text
 
 
 def test_two_seeds_are_said_to_be_too_few(tmp_path: Path) -> None:
     """What took three times as long was "not distinguishable", as if the two were alike."""
     ranked = [standing("a", 50, 60), standing("b", 100, 260, first=(50, 60))]
-    first, _, behind, _ = words.race(ranked, 0.7)
+    first, _, behind, _ = race(ranked, 0.7)
     assert first == "2 seeds are too few to tell a and b apart in the time they took to reach 70%."
     assert behind.startswith("b took 3 min (2.94× as long [")
     for name, lasts in {"a": (9, 16), "b": (20, 90)}.items():
@@ -145,14 +146,14 @@ def test_of_many_variants_sentences_name_the_best(tmp_path: Path) -> None:
         for seed in range(3):
             accuracies = reaches(10 + index + seed * (index % 2), 60)
             made_run(tmp_path, f"v{index}", seed, accuracies)
-    told = words.headline(by_variant(find_runs([tmp_path])))
+    told = headline(by_variant(find_runs([tmp_path])))
     assert set(re.findall(r"v\d", " ".join(told))) == {"v0", "v1"}
     assert "; the table has 7 others." in " ".join(told)
 
 
 def test_a_seed_that_has_not_ended_is_not_said_to_have_failed() -> None:
     some = Figure.of([10.0, 20.0, None], open=1)
-    [told] = words.race([Standing("a", some, some, some)], 0.7)
+    [told] = race([Standing("a", some, some, some)], 0.7)
     assert told.endswith(", in the median of 3 seeds, of which 1 not yet.")
 
 
@@ -162,24 +163,24 @@ def test_the_best_accuracy_is_no_lucky_seeds(tmp_path: Path) -> None:
         for seed, accuracy in enumerate(accuracies):
             made_run(tmp_path, name, seed, [accuracy, 0.1], targets=())
     groups = by_variant(find_runs([tmp_path]))
-    assert words.headline(groups) == [
+    assert headline(groups) == [
         "The best accuracy of any round was 80.00% (steady, mean of 2 seeds); 2 seeds are too "
         "few to tell lucky from it."
     ]
     both = {"a": groups["steady"], "b": groups["steady"]}
-    assert words.headline(both) == [
+    assert headline(both) == [
         "The best accuracy of any round was 80.00% (a and b, mean of 2 seeds)."
     ]
     alone = {"lucky": [run for run in groups["lucky"] if run.seed == 1]}
-    assert words.headline(alone) == ["The best accuracy of any round was 90.00%."]
+    assert headline(alone) == ["The best accuracy of any round was 90.00%."]
     alone["steady"] = groups["steady"][:1]
-    assert words.headline(alone) == ["The best accuracy of any round was 90.00% (lucky, one seed)."]
+    assert headline(alone) == ["The best accuracy of any round was 90.00% (lucky, one seed)."]
 
 
 def test_the_headlines_accuracy_is_told_from_the_tables(tmp_path: Path) -> None:
     """Two accuracies stood above each other, 94.2% and 94.25%, and the best was somebody else's."""
     groups = {"v": [made_run(tmp_path, "v", 0, [0.9425, 0.1], targets=())]}
-    assert words.headline(groups) == ["The best accuracy of any round was 94.25%."]
+    assert headline(groups) == ["The best accuracy of any round was 94.25%."]
     tables, _ = results(groups)
     assert tables[0].heads[:2] == ["variant", "last accuracy"]
     assert tables[0].rows[0][1].text == "10.00%"
@@ -198,7 +199,7 @@ def test_the_headline_tells_errors_where_there_is_no_accuracy(tmp_path: Path) ->
         for name, made in groups.items()
     }
     assert means["b"] < means["a"]
-    first, *others = words.headline(groups)
+    first, *others = headline(groups)
     assert first.startswith(f"The lowest RMSE at the end is {means['b']:.4g} (b, mean of 2 seeds)")
     assert others == pace(groups)
 
@@ -233,7 +234,7 @@ def test_the_headline_calls_no_noise_a_winner(tmp_path: Path) -> None:
     for name, rounds in {"a": (34, 42, 49), "b": (59, 29, 44)}.items():
         for seed, round_ in enumerate(rounds):
             made_run(tmp_path, name, seed, reaches(round_, 60))
-    told = " ".join(words.headline(by_variant(find_runs([tmp_path]))))
+    told = " ".join(headline(by_variant(find_runs([tmp_path]))))
     assert told.startswith("a and b are not distinguishable in the time they took to reach 70%.")
     assert "first" not in told
 
@@ -245,7 +246,7 @@ def test_a_variant_of_fewer_seeds_is_first_only_where_both_have_been(tmp_path: P
             made_run(tmp_path, name, seed, reaches(round_, 60))
     made_run(tmp_path, "fork", 0, reaches(10, 60))
     groups = by_variant(find_runs([tmp_path]))
-    assert " ".join(words.headline(groups)) == (
+    assert " ".join(headline(groups)) == (
         "fork reached 70% first on the whole, after 1 min 40 s of virtual time, 10 rounds and "
         "20 kB moved; on the one seed that both have, a and b took no longer. a took 3 min 20 s "
         "(0.50× as long, with the 1 seed that both have) and b took 3 min 20 s (1.00× as long, "
@@ -253,9 +254,7 @@ def test_a_variant_of_fewer_seeds_is_first_only_where_both_have_been(tmp_path: P
         "made the difference."
     )
     made_run(tmp_path, "elsewhere", 7, reaches(50, 60))
-    told = " ".join(
-        words.headline(by_variant(find_runs([tmp_path / n for n in ("b", "elsewhere")])))
-    )
+    told = " ".join(headline(by_variant(find_runs([tmp_path / n for n in ("b", "elsewhere")]))))
     assert told.endswith(
         "elsewhere took 8 min 20 s. b has no seed in common with elsewhere: chance may be why."
     )
@@ -268,7 +267,7 @@ def test_time_before_and_between_rounds_is_told(tmp_path: Path) -> None:
     fleet = {"count": 8, "compute": "10 samples/s", "availability": availability}
     scenario = Scenario.from_dict(TINY | {"fleet": fleet, "seeds": [0, 1]}, folder=tmp_path)
     runs = run(scenario, tmp_path / "runs", Options(time_only=True))
-    assert words.headline({"default": runs}) == [
+    assert headline({"default": runs}) == [
         "4 rounds took 17 min 4 s of virtual time, in the mean of 2 seeds: 6.0 s each, and "
         "16 min 40 s before and between them."
     ]
@@ -285,11 +284,11 @@ def test_nobody_has_the_shortest_rounds_by_coming_first(tmp_path: Path) -> None:
     }  # fmt: skip
     data = TINY | {"fleet": {"count": 8, "compute": compute}, "variants": variants}
     runs = by_variant(run(Scenario.from_dict(data), tmp_path, Options(time_only=True)))
-    first, second, caution = words.headline(runs)
+    first, second, caution = headline(runs)
     assert first.startswith("b and c have the shortest rounds: ")
     assert second.startswith("a and d take ")
     assert caution.startswith("With one seed there is no interval")
-    alone = words.headline({name: runs[name] for name in "ad"})
+    alone = headline({name: runs[name] for name in "ad"})
     assert [sentence.partition(" in ")[2] for sentence in alone] == ["the mean, with a and d."]
 
 
@@ -336,6 +335,6 @@ def test_the_headline_compares_where_most_seeds_got(tmp_path: Path) -> None:
         top = 0.9 if seed == 0 else 0.6
         made_run(tmp_path, "a", seed, [0.1, 0.5, top], targets=(0.5, 0.8))
         made_run(tmp_path, "b", seed, [0.1, 0.1, 0.5], targets=(0.5, 0.8))
-    first, *others = words.headline(by_variant(find_runs([tmp_path])))
+    first, *others = headline(by_variant(find_runs([tmp_path])))
     assert first.startswith("a reached 50% first: after 20.0 s")
     assert others[-1] == "80% was not reached with most seeds; a reached it with 1 of 3."

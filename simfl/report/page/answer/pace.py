@@ -9,7 +9,7 @@ from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.report.comparison_cells import as_long
 from simfl.report.measures import DURATION
-from simfl.report.page.best import named, not_told_apart
+from simfl.report.page.answer.best import named, not_told_apart
 from simfl.runs.results.metric import PER_ROUND, TIME, figure, times
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import ENOUGH, paired_ratio

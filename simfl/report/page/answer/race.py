@@ -1,130 +1,15 @@
-"""The answer in words: who reached what when, and how these numbers are to be read."""
+"""Who reached a target first, in words; who can't be told from the first is not behind it."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from simfl.report import formats
-from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison_cells import as_long
-from simfl.report.page.best import (
-    FEW,
-    MANY,
-    best_accuracy,
-    least_error,
-    named,
-    not_told_apart,
-)
-from simfl.report.page.pace import ONE_SEED, SEED_BY_SEED, pace
+from simfl.report.page.answer.best import FEW, MANY, named, not_told_apart
+from simfl.report.page.answer.pace import ONE_SEED, SEED_BY_SEED
+from simfl.report.page.answer.standings import Standing
 from simfl.runs.results.compare import target_text
-from simfl.runs.results.metric import BYTES, ROUNDS, TIME, figure, times
-from simfl.runs.results.several import all_targets, have_accuracy
-from simfl.runs.results.statistics import ENOUGH, Figure, Ratio, Times, paired_ratio
-
-
-@dataclass(frozen=True)
-class Standing:
-    """How one variant did at one target.
-
-    Attributes:
-        name: the variant.
-        time_s: what it took.
-        rounds: the same in rounds.
-        bytes: the same in bytes.
-        ratio: its time by that of the first, seed by seed (None: it is the first, they share no
-            seed, or nobody got there in what is known of both).
-        shared: seeds that it and the first both have.
-    """
-
-    name: str
-    time_s: Figure
-    rounds: Figure
-    bytes: Figure
-    ratio: Ratio | None = None
-    shared: int = 0
-
-    @property
-    def never(self) -> bool:
-        """Whether no seed got there."""
-        return self.time_s.missing == self.time_s.seeds
-
-    @property
-    def order(self) -> tuple[float, float]:
-        """Key that puts the best first: those that got there with every seed, then by time."""
-        return (self.absence, self.time_s.middle)
-
-    @property
-    def absence(self) -> float:
-        """The share of seeds that did not get there."""
-        return self.time_s.missing / self.time_s.seeds
-
-
-def standings(groups: Groups, target: float) -> list[Standing]:
-    """Return every variant's standing at `target`, the best first."""
-    ranked = sorted(
-        (
-            Standing(
-                name,
-                figure(runs, TIME, target),
-                figure(runs, ROUNDS, target),
-                figure(runs, BYTES, target),
-            )
-            for name, runs in groups.items()
-        ),
-        key=lambda standing: standing.order,
-    )
-    first = times(groups[ranked[0].name], TIME, target)
-    return ranked[:1] + [
-        _beside(other, times(groups[other.name], TIME, target), first) for other in ranked[1:]
-    ]
-
-
-def _beside(standing: Standing, own: Times, first: Times) -> Standing:
-    shared = len(own.reached.keys() & first.reached.keys())
-    return replace(standing, ratio=paired_ratio(own, first), shared=shared)
-
-
-def headline(groups: Groups) -> list[str]:
-    """Return the answer, in a few sentences."""
-    runs = all_runs(groups)
-    if not any(run.n_rounds for run in runs):
-        ended = all(run.finished for run in runs)
-        return ["No round ended." if ended else "No round has ended yet."]
-    if not have_accuracy(runs):
-        return [*least_error(groups), *pace(groups)]
-    targets = all_targets(runs)
-    met = [target for target in targets if any(run.reached(target) for run in runs)]
-    missed = [target_text(target) for target in targets if target not in met]
-    sentences = list[str]()
-    for target in reversed(met):
-        ranked = standings(groups, target)
-        sentences = [*race(ranked, target), *sentences]
-        if not math.isinf(ranked[0].time_s.middle):
-            break  # of those below all is in the table
-    if missed or not met:
-        none = formats.listed(missed, last="or") if missed else ""
-        never = f"{_nobody(groups)} {none}; the " if missed else "The "
-        sentences.append(f"{never}best accuracy of any round was {best_accuracy(groups)}.")
-    return sentences
-
-
-def _nobody(groups: Groups) -> str:
-    if all(run.finished for run in all_runs(groups)):
-        return "Nobody reached" if len(groups) > 1 else "It never reached"
-    return "Nobody has yet reached" if len(groups) > 1 else "It has not yet reached"
-
-
-def _is_tie(standing: Standing, first: Standing) -> bool:
-    """Whether two took the very same time, and no interval says more."""
-    ratio = standing.ratio
-    return ratio is not None and ratio.interval is None and standing.time_s == first.time_s
-
-
-def _is_first_by_other_seeds(standing: Standing, first: Standing) -> bool:
-    """Whether the first is ahead of another only because one of them has further seeds."""
-    ratio = standing.ratio
-    alone = ratio is not None and ratio.interval is None and ratio.value <= 1
-    return alone and not _is_tie(standing, first)
+from simfl.runs.results.statistics import ENOUGH, Figure
 
 
 def race(ranked: Sequence[Standing], target: float) -> list[str]:
@@ -253,3 +138,16 @@ def _seeds(figure: Figure) -> str:
         return f", in the mean of {figure.seeds} seeds"
     never = "not yet" if figure.open else "never did"
     return f", in the median of {figure.seeds} seeds, of which {figure.missing} {never}"
+
+
+def _is_tie(standing: Standing, first: Standing) -> bool:
+    """Whether two took the very same time, and no interval says more."""
+    ratio = standing.ratio
+    return ratio is not None and ratio.interval is None and standing.time_s == first.time_s
+
+
+def _is_first_by_other_seeds(standing: Standing, first: Standing) -> bool:
+    """Whether the first is ahead of another only because one of them has further seeds."""
+    ratio = standing.ratio
+    alone = ratio is not None and ratio.interval is None and ratio.value <= 1
+    return alone and not _is_tie(standing, first)

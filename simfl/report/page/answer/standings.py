@@ -1,0 +1,69 @@
+"""How variants did at a target, the best first, each beside the first."""
+
+from dataclasses import dataclass, replace
+
+from simfl.report.charts.base import Groups
+from simfl.runs.results.metric import BYTES, ROUNDS, TIME, figure, times
+from simfl.runs.results.statistics import Figure, Ratio, Times, paired_ratio
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How one variant did at one target.
+
+    Attributes:
+        name: the variant.
+        time_s: what it took.
+        rounds: the same in rounds.
+        bytes: the same in bytes.
+        ratio: its time by that of the first, seed by seed (None: it is the first, they share no
+            seed, or nobody got there in what is known of both).
+        shared: seeds that it and the first both have.
+    """
+
+    name: str
+    time_s: Figure
+    rounds: Figure
+    bytes: Figure
+    ratio: Ratio | None = None
+    shared: int = 0
+
+    @property
+    def never(self) -> bool:
+        """Whether no seed got there."""
+        return self.time_s.missing == self.time_s.seeds
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """Key that puts the best first: those that got there with every seed, then by time."""
+        return (self.absence, self.time_s.middle)
+
+    @property
+    def absence(self) -> float:
+        """The share of seeds that did not get there."""
+        return self.time_s.missing / self.time_s.seeds
+
+
+def standings(groups: Groups, target: float) -> list[Standing]:
+    """Return every variant's standing at `target`, the best first."""
+    ranked = sorted(
+        (
+            Standing(
+                name,
+                figure(runs, TIME, target),
+                figure(runs, ROUNDS, target),
+                figure(runs, BYTES, target),
+            )
+            for name, runs in groups.items()
+        ),
+        key=lambda standing: standing.order,
+    )
+    first = times(groups[ranked[0].name], TIME, target)
+    return ranked[:1] + [
+        _beside(other, times(groups[other.name], TIME, target), first) for other in ranked[1:]
+    ]
+
+
+def _beside(standing: Standing, own: Times, first: Times) -> Standing:
+    shared = len(own.reached.keys() & first.reached.keys())
+    return replace(standing, ratio=paired_ratio(own, first), shared=shared)
