@@ -6,44 +6,22 @@ choose axes, zoom, hide, sort and download.  Everything that users wrote is esca
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from simfl.core.files import write_output
-from simfl.core.rows import OUTCOMES
-from simfl.report import forked, formats, measures
-from simfl.report.charts import costs, curves, rounds
-from simfl.report.charts.anatomy import anatomy
-from simfl.report.charts.base import Drawing, Groups, all_runs, with_clients
-from simfl.report.charts.client_times import client_times
+from simfl.report import forked, formats
+from simfl.report.charts import curves
+from simfl.report.charts.base import Groups
 from simfl.report.charts.embedded import embedded, island
-from simfl.report.charts.participation import inequality, participation
-from simfl.report.charts.staleness import staleness
 from simfl.report.page.answer.headline import headline
-from simfl.report.page.devices import Devices
 from simfl.report.page.factors import factors
-from simfl.report.page.fleet_groups import by_group
 from simfl.report.page.notes import USUAL, notes
 from simfl.report.page.origins import origins
 from simfl.report.page.rendering import render, script
 from simfl.report.page.results import results
-from simfl.report.page.tables import Cell, Table, mean_cell, name_cell
-from simfl.runs.results.compare import target_text
+from simfl.report.page.sections import learning, sections
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.several import all_metrics, all_targets
-
-SLOWEST = 12
-"""Devices in the table of those that cost most."""
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a page: its charts, and tables with what is said before each."""
-
-    title: str
-    drawings: Sequence[Drawing]
-    tables: Sequence[tuple[str, Table]] = ()
 
 
 def write_page(runs: Sequence[RunResult], path: Path) -> None:
@@ -66,8 +44,8 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
     """
     groups = by_variant(runs)
     first = learning(groups)
-    sections = [section for section in _sections(groups) if section.drawings or section.tables]
-    drawings = [d for section in sections for d in section.drawings]
+    shown = [section for section in sections(groups) if section.drawings or section.tables]
+    drawings = [d for section in shown for d in section.drawings]
     tables, reading = results(groups)
     swept = factors(groups)
     return render(
@@ -83,7 +61,7 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
         results=tables,
         reading=reading,
         first=first,
-        sections=sections,
+        sections=shown,
         factors=swept and swept.table,
         many=len(groups) > curves.TOGETHER,
         pivot=embedded(swept.data if swept else {}),
@@ -115,121 +93,3 @@ def _range(runs: Sequence[RunResult]) -> str:
     if len(counts) == 1:
         return formats.plural(counts[0], "round")
     return f"{counts[0]:,} to {formats.plural(counts[-1], 'round')}"
-
-
-# Charts and tables ------------------------------------------------------------------------------
-
-
-def learning(groups: Groups) -> Drawing | None:
-    """Return accuracy and loss by what they cost; rounds over time, if nothing was evaluated."""
-    xs = [measures.TIME, measures.ROUNDS, measures.BYTES, measures.ENERGY]
-    marks = [("accuracy", target, target_text(target)) for target in all_targets(all_runs(groups))]
-    about = "Dashed lines across are the targets." if marks else ""
-    own = map(measures.of_metric, all_metrics(all_runs(groups)))
-    ys = [measures.ACCURACY, measures.LOSS, *own]
-    drawing = curves.curves("learning", "Learning", about, groups, xs, ys, marks, wide=True)
-    return drawing or curves.curves(
-        "progress",
-        "Rounds over virtual time",
-        "Steeper is faster.",
-        groups,
-        [measures.TIME, measures.BYTES],
-        [measures.DONE],
-        wide=True,
-    )
-
-
-def _sections(groups: Groups) -> list[Section]:
-    durations = curves.curves(
-        "durations",
-        "Duration of rounds",
-        "From selection to aggregation.",
-        groups,
-        [measures.ROUNDS, measures.TIME],
-        [measures.DURATION],
-    )
-    skew = curves.curves(
-        "gemd",
-        "Label skew of cohorts (GEMD)",
-        "Group earth mover's distance, from 0 to 2: of the labels that a round learns from to "
-        "everybody's.",
-        groups,
-        [measures.ROUNDS, measures.TIME],
-        [measures.GEMD],
-    )
-    told = with_clients(groups)
-    if not told:
-        return [Section("Rounds", _without_none(durations, skew))]
-    return [
-        Section("Rounds", _without_none(durations, anatomy(told), rounds.outcomes(told), skew)),
-        Section(
-            "Clients",
-            _without_none(participation(told), client_times(told), staleness(told)),
-            _clients(told),
-        ),
-        Section(
-            "Costs",
-            _without_none(costs.bytes_by_purpose(told), costs.energy_by_purpose(told)),
-            _costs(told),
-        ),
-    ]
-
-
-def _costs(groups: Groups) -> list[tuple[str, Table]]:
-    """Return what each group of the fleet cost, for one run."""
-    runs = all_runs(groups)
-    table = by_group(runs[0]) if len(runs) == 1 else None
-    return [] if table is None else [table]
-
-
-def _without_none(*drawings: Drawing | None) -> list[Drawing]:
-    return [drawing for drawing in drawings if drawing is not None]
-
-
-def _clients(groups: Groups) -> list[tuple[str, Table]]:
-    """Return who straggled: every device that cost most for one run, else counts per variant."""
-    runs = all_runs(groups)
-    if len(runs) == 1:
-        return _slowest(runs[0])
-    rows = []
-    for name, members in groups.items():
-        devices = [Devices.of(run) for run in members]
-        cells = [
-            name_cell(name),
-            mean_cell([float(d.fleet) for d in devices], formats.count),
-            mean_cell([float(len(d.ids)) for d in devices], formats.count),
-            mean_cell([float(d.heard.sum()) for d in devices], formats.count),
-            mean_cell([float(d.never.sum()) for d in devices], formats.count),
-            mean_cell([d.samples_lost for d in devices], formats.percent),
-            mean_cell([inequality(run) for run in members], formats.ratio),
-        ]
-        rows.append(cells)
-    in_vain = ["asked, never heard", "samples they hold"]
-    heads = ["variant", "devices", "asked", "heard", *in_vain, "Gini"]
-    return [("", Table(heads, rows))]
-
-
-def _slowest(run: RunResult) -> list[tuple[str, Table]]:
-    devices = Devices.of(run)
-    if not len(devices.ids):
-        return []
-    names = [name for name in OUTCOMES if name != "arrived" and run.outcomes[name]]
-    columns = [devices.samples, devices.asked, devices.asked - devices.lost]
-    columns += [*(devices.outcomes[name] for name in names), devices.last]
-    rows = [
-        [
-            Cell(str(devices.ids[at]), sort=float(devices.ids[at])),
-            Cell(str(devices.groups[at]), "text"),
-            *(Cell(f"{column[at]:,}", sort=float(column[at])) for column in columns),
-            Cell(formats.duration(float(devices.time_s[at])), sort=float(devices.time_s[at])),
-        ]
-        for at in devices.worst(SLOWEST)
-    ]
-    heads = ["device", "group", "samples", "asked", "heard", *names, "rounds it was last in"]
-    few = f"the {len(rows)} that cost most of {len(devices.ids):,}"
-    shown = few if len(rows) < len(devices.ids) else "those that cost most first"
-    caption = (
-        f"{devices} Below are {shown}: never heard first, then the slowest; a dash means that no "
-        "update of theirs ever arrived. Last in a round: no update that counted came later."
-    )
-    return [(caption, Table([*heads, "mean time"], rows, ["group"]))]

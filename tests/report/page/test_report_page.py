@@ -17,8 +17,8 @@ from simfl.cli import main
 from simfl.report import formats, write_report, write_reports
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.page.notes import notes
-from simfl.report.page.page import SLOWEST
 from simfl.report.page.rendering import SCRIPT, asset, script
+from simfl.report.page.sections import SLOWEST
 from simfl.runs.folder.lock import locked
 from simfl.runs.options import Options
 from simfl.runs.results.anatomy import PHASES, Anatomy
