@@ -11,7 +11,8 @@ from simfl.core.types import Floats
 from simfl.errors import InputError, nearest
 from simfl.report import formats
 from simfl.report.axes import Axis
-from simfl.report.charts.curves import axis, extent
+from simfl.report.charts.curve_data import extent
+from simfl.report.charts.curves import axis
 from simfl.report.line_names import has_room, name_lines
 from simfl.report.measures import (
     ACCURACY,

@@ -1,11 +1,8 @@
 """Curves over rounds, time, bytes or energy: the mean over seeds, its band, single runs on demand.
 
-Where a seed has ended, a mean over the others would be of other seeds than before: from there on
-each is a thin line of its own.
-
-Everything that is computed is computed here, for every choice of axes: extents, means, bands and
-thinned runs.  The page's script is given these numbers and draws what `draw` draws, for another
-choice; a test compares the two on the first one.
+Everything that is computed (see `curve_data`) is computed for every choice of axes.  The page's
+script is given these numbers and draws what `draw` draws, for another choice; a test compares the
+two on the first one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,17 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from simfl.core.types import Floats, Ids
 from simfl.report import forked, formats
 from simfl.report.axes import Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Groups, all_runs, colour, legend
-from simfl.report.charts.embedded import short_numbers
-from simfl.report.measures import LOSS, TIME, Measure, on_grid
+from simfl.report.charts.curve_data import POINTS, extent, means_of, points_of
+from simfl.report.measures import TIME, Measure
 from simfl.report.svg import HEIGHT, WIDE, WIDTH, Plot
-from simfl.runs.results.result import RunResult
 
-POINTS = 400
-"""A single run has at most about as many points: the least and the most of every stretch."""
 TOGETHER = 8
 """More variants than this get a picture each."""
 HEADING = 44
@@ -32,8 +25,6 @@ PICTURES = 24
 """At most so many pictures; what they have in common is drawn once."""
 SMALL = (370, 210)
 """Width and height of such a picture."""
-STEEP = 100.0
-"""Losses that span more than such a ratio come on a logarithmic scale."""
 
 
 def curves(
@@ -63,7 +54,7 @@ def curves(
     xs = [x for x in xs if any(np.nanmax(x.of(run), initial=0) > 0 for run in runs)]
     if not xs or not ys:
         return None
-    means = {name: _means(members, xs, ys) for name, members in groups.items()}
+    means = {name: means_of(members, xs, ys) for name, members in groups.items()}
     data = {
         "name": name,
         "xs": [extent(x, runs, (), vertical=False) for x in xs],
@@ -74,7 +65,7 @@ def curves(
             {
                 "name": variant,
                 "css": colour(index),
-                "runs": [_points(run, [*xs, *ys]) for run in members],
+                "runs": [points_of(run, [*xs, *ys]) for run in members],
                 "means": means[variant] or None,
             }
             for index, (variant, members) in enumerate(groups.items())
@@ -107,92 +98,6 @@ def _drawn_how(groups: Groups, means: Mapping[str, dict[str, Any]]) -> Iterator[
             f"All {len(groups)} variants in grey; a picture each for the first {PICTURES}: hide "
             "some in the legend, and the next have theirs."
         )
-
-
-def extent(
-    measure: Measure, runs: Sequence[RunResult], marks: Sequence[Any], vertical: bool
-) -> dict[str, Any]:
-    """Return what an axis has to show of `runs`, and of marks across."""
-    values = np.concatenate([measure.of(run) for run in runs])
-    values = values[np.isfinite(values)]
-    top = max([float(values.max()), *(value for key, value, _ in marks if key == measure.key)])
-    room = 1.05 if vertical else 1.0
-    top *= room if top > 0 else 1 / room
-    top = min(1.0, top) if measure.kind == "share" else top
-    positive = values[values > 0]
-    low = float(values.min())
-    return {
-        "key": measure.key,
-        "column": measure.column,
-        "label": measure.label,
-        "units": measure.units,
-        "kind": measure.kind,
-        "low": min(0.0, room * low),
-        "high": top,
-        "positive": float(positive.min()) if len(positive) else 1.0,
-        "log": measure is LOSS and low > 0 and float(values.max()) > STEEP * low,
-    }
-
-
-def _points(run: RunResult, measures: Sequence[Measure]) -> dict[str, Any]:
-    columns = {measure.key: np.asarray(measure.of(run), dtype=np.float64) for measure in measures}
-    kept = _kept([columns[measure.key] for measure in measures])
-    short = {key: short_numbers(column[kept]) for key, column in columns.items()}
-    return {"seed": run.seed} | short
-
-
-def _kept(columns: Sequence[Floats]) -> Ids:
-    """Return the indices of the extremes of every stretch of every column."""
-    count = len(columns[0])
-    if count <= POINTS:
-        return np.arange(count)
-    kept = [np.array([0, count - 1])]
-    for stretch in np.array_split(np.arange(count), POINTS // (2 * len(columns))):
-        for column in columns:
-            if np.isfinite(column[stretch]).any():
-                kept.append(stretch[[np.nanargmin(column[stretch]), np.nanargmax(column[stretch])]])
-    return np.unique(np.concatenate(kept))
-
-
-def _means(
-    runs: Sequence[RunResult], xs: Sequence[Measure], ys: Sequence[Measure]
-) -> dict[str, Any]:
-    """Return mean, lowest and highest by choice of axes, where every seed has been."""
-    if len(runs) < 2:
-        return {}
-    return {f"{x.key} {y.key}": _mean(runs, x, y) for x in xs for y in ys}
-
-
-def _mean(runs: Sequence[RunResult], x: Measure, y: Measure) -> Any:
-    if (lines := on_grid(runs, x, y)) is None:
-        return None
-    grid, values = lines
-    return {
-        "x": short_numbers(grid),
-        "mean": short_numbers(values.mean(axis=0)),
-        "low": short_numbers(values.min(axis=0)),
-        "high": short_numbers(values.max(axis=0)),
-        "tails": [tail for run in runs if (tail := _tail(run, x, y, float(grid[-1])))],
-    }
-
-
-def _tail(run: RunResult, x: Measure, y: Measure, start: float) -> dict[str, Any] | None:
-    """Return what one run does beyond `start`, where another seed has ended; None: nothing."""
-    finite = np.isfinite(y.of(run))
-    at, values = x.of(run)[finite], y.of(run)[finite]
-    if at[-1] <= start:
-        return None
-    beyond = at > start
-    columns = [
-        np.append(start, at[beyond]),
-        np.append(np.interp(start, at, values), values[beyond]),
-    ]
-    kept = _kept(columns)
-    across, up = (short_numbers(column[kept]) for column in columns)
-    return {"seed": run.seed, "x": across, "y": up}
-
-
-# Drawing; page/script/curves.js does the same ---------------------------------------------------
 
 
 def draw(data: dict[str, Any]) -> str:

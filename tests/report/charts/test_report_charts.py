@@ -9,7 +9,7 @@ import pytest
 
 from simfl.report import formats, measures
 from simfl.report.axes import Axis
-from simfl.report.charts import curves
+from simfl.report.charts import curve_data, curves
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.charts.base import COLUMNS, bars, by_name
 from simfl.report.charts.costs import bytes_by_purpose
@@ -20,10 +20,10 @@ def test_an_axis_shows_what_is_below_zero(tmp_path: Path) -> None:
     """A metric of a user's own, such as a log-likelihood, lay on the axis."""
     made = [made_run(tmp_path, "v", 0, [0.1, 0.5])]
     below = replace(measures.ACCURACY, kind="number", of=lambda run: -run.column("accuracy"))
-    extent = curves.extent(below, made, (), vertical=True)
+    extent = curve_data.extent(below, made, (), vertical=True)
     assert extent["low"] == pytest.approx(-0.525)
     assert extent["high"] == pytest.approx(-0.1 / 1.05)
-    assert curves.extent(measures.ACCURACY, made, (), vertical=True)["low"] == 0
+    assert curve_data.extent(measures.ACCURACY, made, (), vertical=True)["low"] == 0
 
 
 def test_long_runs_are_thinned_to_their_extremes(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_long_runs_are_thinned_to_their_extremes(tmp_path: Path) -> None:
     assert drawing.data is not None
     assert "the least and the most of every stretch" in drawing.about
     [shown] = drawing.data["series"][0]["runs"]
-    assert len(shown["time"]) <= 2 * curves.POINTS
+    assert len(shown["time"]) <= 2 * curve_data.POINTS
     assert (shown["time"][0], shown["time"][-1]) == (10, 50_000)
     assert (min(shown["accuracy"]), max(shown["accuracy"])) == (0.01, 0.99)
 

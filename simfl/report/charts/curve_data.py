@@ -1,0 +1,104 @@
+"""What curves are drawn of: extents of axes, means over seeds with their bands, thinned runs.
+
+Where a seed has ended, a mean over the others would be of other seeds than before: from there on
+each is a line of its own, a tail.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simfl.core.types import Floats, Ids
+from simfl.report.charts.embedded import short_numbers
+from simfl.report.measures import LOSS, Measure, on_grid
+from simfl.runs.results.result import RunResult
+
+POINTS = 400
+"""A single run has at most about as many points: the least and the most of every stretch."""
+STEEP = 100.0
+"""Losses that span more than such a ratio come on a logarithmic scale."""
+
+
+def extent(
+    measure: Measure, runs: Sequence[RunResult], marks: Sequence[Any], vertical: bool
+) -> dict[str, Any]:
+    """Return what an axis has to show of `runs`, and of marks across."""
+    values = np.concatenate([measure.of(run) for run in runs])
+    values = values[np.isfinite(values)]
+    top = max([float(values.max()), *(value for key, value, _ in marks if key == measure.key)])
+    room = 1.05 if vertical else 1.0
+    top *= room if top > 0 else 1 / room
+    top = min(1.0, top) if measure.kind == "share" else top
+    positive = values[values > 0]
+    low = float(values.min())
+    return {
+        "key": measure.key,
+        "column": measure.column,
+        "label": measure.label,
+        "units": measure.units,
+        "kind": measure.kind,
+        "low": min(0.0, room * low),
+        "high": top,
+        "positive": float(positive.min()) if len(positive) else 1.0,
+        "log": measure is LOSS and low > 0 and float(values.max()) > STEEP * low,
+    }
+
+
+def points_of(run: RunResult, measures: Sequence[Measure]) -> dict[str, Any]:
+    """Return the points of a single run by measure: of a long one the extremes of every stretch."""
+    columns = {measure.key: np.asarray(measure.of(run), dtype=np.float64) for measure in measures}
+    kept = _kept([columns[measure.key] for measure in measures])
+    short = {key: short_numbers(column[kept]) for key, column in columns.items()}
+    return {"seed": run.seed} | short
+
+
+def _kept(columns: Sequence[Floats]) -> Ids:
+    """Return the indices of the extremes of every stretch of every column."""
+    count = len(columns[0])
+    if count <= POINTS:
+        return np.arange(count)
+    kept = [np.array([0, count - 1])]
+    for stretch in np.array_split(np.arange(count), POINTS // (2 * len(columns))):
+        for column in columns:
+            if np.isfinite(column[stretch]).any():
+                kept.append(stretch[[np.nanargmin(column[stretch]), np.nanargmax(column[stretch])]])
+    return np.unique(np.concatenate(kept))
+
+
+def means_of(
+    runs: Sequence[RunResult], xs: Sequence[Measure], ys: Sequence[Measure]
+) -> dict[str, Any]:
+    """Return mean, lowest and highest by choice of axes, where every seed has been."""
+    if len(runs) < 2:
+        return {}
+    return {f"{x.key} {y.key}": _mean(runs, x, y) for x in xs for y in ys}
+
+
+def _mean(runs: Sequence[RunResult], x: Measure, y: Measure) -> Any:
+    if (lines := on_grid(runs, x, y)) is None:
+        return None
+    grid, values = lines
+    return {
+        "x": short_numbers(grid),
+        "mean": short_numbers(values.mean(axis=0)),
+        "low": short_numbers(values.min(axis=0)),
+        "high": short_numbers(values.max(axis=0)),
+        "tails": [tail for run in runs if (tail := _tail(run, x, y, float(grid[-1])))],
+    }
+
+
+def _tail(run: RunResult, x: Measure, y: Measure, start: float) -> dict[str, Any] | None:
+    """Return what one run does beyond `start`, where another seed has ended; None: nothing."""
+    finite = np.isfinite(y.of(run))
+    at, values = x.of(run)[finite], y.of(run)[finite]
+    if at[-1] <= start:
+        return None
+    beyond = at > start
+    columns = [
+        np.append(start, at[beyond]),
+        np.append(np.interp(start, at, values), values[beyond]),
+    ]
+    kept = _kept(columns)
+    across, up = (short_numbers(column[kept]) for column in columns)
+    return {"seed": run.seed, "x": across, "y": up}
