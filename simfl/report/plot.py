@@ -14,6 +14,7 @@ from simfl.report.axes import Axis
 from simfl.report.charts.curve_data import extent
 from simfl.report.charts.curves import axis
 from simfl.report.line_names import has_room, name_lines
+from simfl.report.looks import ALL, STYLES, look
 from simfl.report.measures import (
     ACCURACY,
     BYTES,
@@ -51,29 +52,6 @@ SMALLEST, LARGEST = 10, 2000
 """Millimetres of a picture's side."""
 SHAPE = 0.68
 """Height by width."""
-COLOURS = ("#245acc", "#e07020", "#28996a", "#aa115c", "#8a6708", "#2496ee", "#712f87", "#74728e")
-"""Those of the report: told apart by the colour-blind, and in grey with the dashes beyond them."""
-DASHES: tuple[Any, ...] = (
-    "-", (0, (5, 2)), (0, (1, 1.5)),
-    (0, (6, 1.5, 1, 1.5)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (8, 4)),
-)  # fmt: skip
-LOOKS = len(COLOURS) * len(DASHES)
-"""So many lines can be told apart."""
-STYLES: Mapping[str, Mapping[str, Any]] = {
-    "paper": {"font.size": 8, "lines.linewidth": 1.2},
-    "serif": {
-        "font.size": 8, "lines.linewidth": 1.2, "font.family": "STIXGeneral",
-        "mathtext.fontset": "stix",
-    },
-    "slide": {"font.size": 16, "lines.linewidth": 2.5},
-}  # fmt: skip
-_ALL = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.3,
-    "legend.frameon": False,
-}
 
 
 def plot(
@@ -116,15 +94,7 @@ def plot(
         run.read()
     across, up = measures(results, x, y)
     _known("band", band, {name: name for name in BANDS})
-    drawn = [run for run in results if shows(run, up) and shows(run, across)]
-    if not drawn:
-        raise InputError(f"none of the runs has any {up.label} over {across.label}")
-    losses = sorted({run.component("training", "loss") for run in drawn})
-    if up is LOSS and len(losses) > 1:
-        raise InputError(
-            f"the runs have different losses ({formats.listed(losses)}), and one axis: "
-            f"{called('name fewer run folders', 'draw fewer runs')}, or another {_called('y')}"
-        )
+    drawn = _drawn(results, across, up)
     height = SHAPE * width_mm if height_mm is None else height_mm
     with _style(style):
         from matplotlib.figure import Figure
@@ -132,7 +102,7 @@ def plot(
         figure = Figure(figsize=(width_mm * MM, height * MM), layout="constrained")
         axes = figure.subplots()
         for index, (name, runs) in enumerate(by_variant(drawn).items()):
-            _lines(axes, name, runs, across, up, band, index)
+            _lines(axes, name, runs, across, up, band, look(index))
         _frame(axes, drawn, across, up, width_mm, log)
         if len(by_variant(drawn)) > 1:
             name_lines(figure, axes, grows=height_mm is None)
@@ -153,6 +123,24 @@ def measures(results: Sequence[RunResult], x: str, y: str | None) -> tuple[Measu
         y = next(there, usual[0])
     own = {name: of_metric(name) for name in all_metrics(results)}
     return _known("x", x, XS), _known("y", y, {**YS, **own})
+
+
+def _drawn(results: Sequence[RunResult], x: Measure, y: Measure) -> list[RunResult]:
+    """Return the runs that have something to draw.
+
+    Raises:
+        InputError: none has, or what they have can't be on one axis.
+    """
+    drawn = [run for run in results if shows(run, y) and shows(run, x)]
+    if not drawn:
+        raise InputError(f"none of the runs has any {y.label} over {x.label}")
+    losses = sorted({run.component("training", "loss") for run in drawn})
+    if y is LOSS and len(losses) > 1:
+        raise InputError(
+            f"the runs have different losses ({formats.listed(losses)}), and one axis: "
+            f"{called('name fewer run folders', 'draw fewer runs')}, or another {_called('y')}"
+        )
+    return drawn
 
 
 def _called(argument: str) -> str:
@@ -181,7 +169,7 @@ def _style(name: str) -> Iterator[None]:
         raise InputError(
             f"{_called('style')}: unknown {name!r}{nearest(name, [*STYLES, *style.available])}"
         )
-    with mpl.rc_context(rc=_ALL), style.context(STYLES.get(name, name)):  # type: ignore[arg-type]
+    with mpl.rc_context(rc=ALL), style.context(STYLES.get(name, name)):  # type: ignore[arg-type]
         yield
 
 
@@ -192,12 +180,8 @@ def _lines(
     x: Measure,
     y: Measure,
     band: str,
-    index: int,
+    look: Mapping[str, Any],
 ) -> None:
-    look = {
-        "color": COLOURS[index % len(COLOURS)],
-        "linestyle": DASHES[index // len(COLOURS) % len(DASHES)],
-    }
     lines = on_grid(runs, x, y) if len(runs) > 1 and band != "runs" else None
     if lines is None:
         for place, run in enumerate(runs):

@@ -8,7 +8,7 @@ import numpy as np
 from simfl.report import formats
 from simfl.report.fleet.facts import FleetFacts
 from simfl.report.fleet.survey import INSTANTS, PHASES, WEEK_S
-from simfl.report.plot import COLOURS as GROUPS
+from simfl.report.looks import COLOURS as GROUPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

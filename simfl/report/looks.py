@@ -1,0 +1,37 @@
+"""How lines and pictures for publications look: colours, dashes, styles."""
+
+from collections.abc import Mapping
+from typing import Any
+
+COLOURS = ("#245acc", "#e07020", "#28996a", "#aa115c", "#8a6708", "#2496ee", "#712f87", "#74728e")
+"""Those of the report: told apart by the colour-blind, and in grey with the dashes beyond them."""
+DASHES: tuple[Any, ...] = (
+    "-", (0, (5, 2)), (0, (1, 1.5)),
+    (0, (6, 1.5, 1, 1.5)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (8, 4)),
+)  # fmt: skip
+LOOKS = len(COLOURS) * len(DASHES)
+"""So many lines can be told apart."""
+STYLES: Mapping[str, Mapping[str, Any]] = {
+    "paper": {"font.size": 8, "lines.linewidth": 1.2},
+    "serif": {
+        "font.size": 8, "lines.linewidth": 1.2, "font.family": "STIXGeneral",
+        "mathtext.fontset": "stix",
+    },
+    "slide": {"font.size": 16, "lines.linewidth": 2.5},
+}  # fmt: skip
+ALL: Mapping[str, Any] = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+}
+"""What all styles have in common, matplotlib's own too."""
+
+
+def look(index: int) -> dict[str, Any]:
+    """Return colour and dashes of the line at `index`, its own but for those `LOOKS` further on."""
+    return {
+        "color": COLOURS[index % len(COLOURS)],
+        "linestyle": DASHES[index // len(COLOURS) % len(DASHES)],
+    }
