@@ -43,7 +43,7 @@ def fork_command(
     That is how to extend a finished run (--at end --set rounds.stop.rounds=200).
     """
     from simfl.runs.folder.folder import resuming
-    from simfl.runs.forks import fork_all
+    from simfl.runs.forks.fork import fork_all
     from simfl.runs.results.find import find_runs
     from simfl.runs.run_jobs import resume_all
 

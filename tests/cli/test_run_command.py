@@ -505,7 +505,11 @@ def test_an_interruption_tells_how_to_go_on_whenever_it_comes(
     fork = ["fork", "o/default/seed-0", "--at", "1s", "-q", "--set", "rounds.clients=4"]
     run(file, "--out", "o", "-q", "--no-report")
     for place, words, told in (
-        ("simfl.runs.forks.prepare", fork, "nothing is forked yet, the same command begins anew"),
+        (
+            "simfl.runs.forks.fork.prepare",
+            fork,
+            "nothing is forked yet, the same command begins anew",
+        ),
         ("simfl.runs.run.simulate", fork, "`simfl resume o/default-fork/seed-0` goes on"),
         (
             "simfl.report.write_reports",

@@ -10,7 +10,7 @@ import pytest
 
 from simfl import run_flower
 from simfl.errors import ComponentError, InputError
-from simfl.runs.forks import fork
+from simfl.runs.forks.fork import fork
 
 SCENARIO: dict[str, Any] = {
     "name": "flower",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from simfl import Options, Scenario
 from simfl.errors import InputError, ScenarioError
 from simfl.runs.folder.folder import is_finished, is_run
-from simfl.runs.forks import fork
+from simfl.runs.forks.fork import fork
 from simfl.runs.job import Job
 from simfl.runs.run import resume, run_one
 from simfl.runs.verify import verify

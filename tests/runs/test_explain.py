@@ -14,7 +14,7 @@ from simfl.cli import main
 from simfl.errors import InputError
 from simfl.report.explanation import as_text
 from simfl.runs.explain import Explanation, explain
-from simfl.runs.forks import fork
+from simfl.runs.forks.fork import fork
 from simfl.runs.job import Job
 from simfl.runs.many import Watch
 from simfl.runs.options import Options

@@ -17,7 +17,7 @@ from simfl.errors import InputError, RunError
 from simfl.runs.check import check
 from simfl.runs.folder import checkpoint
 from simfl.runs.folder.folder import read_json
-from simfl.runs.forks import fork
+from simfl.runs.forks.fork import fork
 from simfl.runs.job import Job
 from simfl.runs.run import resume, run_one
 from simfl.runs.verify import verify

@@ -13,7 +13,7 @@ from simfl import Scenario, load, run
 from simfl.errors import InputError
 from simfl.report import write_report
 from simfl.runs.folder.folder import PROVENANCE, SUMMARY
-from simfl.runs.forks import fork
+from simfl.runs.forks.fork import fork
 from simfl.runs.inputs import contents
 from simfl.runs.options import Options
 from simfl.runs.results.find import find_runs

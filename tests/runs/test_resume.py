@@ -9,7 +9,7 @@ import pytest
 from simfl import Options
 from simfl.runs.folder.checkpoint import FILE
 from simfl.runs.folder.folder import CHECKPOINT
-from simfl.runs.forks import fork
+from simfl.runs.forks.fork import fork
 from simfl.runs.job import jobs
 from simfl.runs.run import resume, run_one
 from simfl.runs.verify import verify

@@ -22,7 +22,7 @@ from simfl.report.comparison_forms import render
 from simfl.report.plot import plot
 from simfl.runs.check import check
 from simfl.runs.folder.growing_file import GrowingFile
-from simfl.runs.forks import fork
+from simfl.runs.forks.fork import fork
 from simfl.runs.results.compare import compare
 from simfl.runs.run import resume
 from tests.tiny import TINY, RunTiny

@@ -20,7 +20,7 @@ from simfl.report.comparison_cells import cell_text, figure_text
 from simfl.report.comparison_forms import render
 from simfl.report.page.answer.headline import headline
 from simfl.report.width import PIPED
-from simfl.runs.forks import fork
+from simfl.runs.forks.fork import fork
 from simfl.runs.options import Options
 from simfl.runs.results.compare import Cell, Column, Comparison, compare
 from simfl.runs.results.find import runs_of_study

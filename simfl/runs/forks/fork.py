@@ -1,12 +1,6 @@
-"""Forks: a run continued from a virtual instant under changed rules, its past shared.
-
-A fork's folder begins with the log of the run that it comes from, up to the instant, and with the
-scenarios that were in force before.  Doing the fork is resuming from there, by the same replay; so
-is doing it again.  The past is checked byte for byte, as ever.
-"""
+"""Making forks: of each run a folder that is ready to be resumed, or none of several."""
 
 import logging
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,11 +16,9 @@ from simfl.core.arguments import called
 from simfl.errors import InputError
 from simfl.runs.folder import checkpoint
 from simfl.runs.folder.eventlog import decode
-from simfl.runs.folder.files import RunFiles
 from simfl.runs.folder.folder import (
     EVENTS,
     SCENARIO,
-    event_lines,
     past_name,
     read_provenance,
     require_run,
@@ -34,18 +26,15 @@ from simfl.runs.folder.folder import (
 )
 from simfl.runs.folder.lock import locked
 from simfl.runs.folder.stages import stages
-from simfl.runs.fork_rules import refuse_another_past
-from simfl.runs.inputs import contents
-from simfl.runs.provenance import told_cautions
+from simfl.runs.forks.past import shared_past
+from simfl.runs.forks.provenance import forked_provenance
+from simfl.runs.forks.rules import refuse_another_past
 from simfl.runs.reuse import prepare, refuse_foreign, refuse_run
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.parts.part import FolderName
 
 _LOG = logging.getLogger(__name__)
-
-_ITS_OWN = ("host_s", "failed")
-"""What the provenance of a run says of it alone, and not of its forks."""
 
 
 def fork(
@@ -142,7 +131,7 @@ def _plan(
 ) -> _Plan:
     require_run(folder)
     provenance, before = read_provenance(folder), stages(folder)
-    at_s, past = _shared_past(folder, at_s, before[-1][0])
+    at_s, past = shared_past(folder, at_s, before[-1][0])
     scenario = Scenario.load(folder / SCENARIO, changes)
     if isinstance(scenario.data.dataset, Elsewhere):
         raise InputError(f"{folder} is of another program's clients, and can't be forked")
@@ -166,8 +155,8 @@ def _plan(
     _refuse_what_is_there(folder, forked, overwrite)
     scenarios = [stage.to_yaml().encode() for _, stage in before]
     files = {past_name(number): data for number, data in enumerate(scenarios, start=1)}
-    origins = _origins(provenance, origin, name, scenario, before[-1][1])
-    return _Plan(folder, forked, {**files, EVENTS: log}, len(past), scenario.to_yaml(), origins)
+    own = forked_provenance(provenance, origin, name, scenario, before[-1][1])
+    return _Plan(folder, forked, {**files, EVENTS: log}, len(past), scenario.to_yaml(), own)
 
 
 def _beside(folder: Path, name: str) -> Path:
@@ -176,81 +165,6 @@ def _beside(folder: Path, name: str) -> Path:
     forked = real.parents[1] / name / real.name
     inside = not folder.is_absolute() and forked.is_relative_to(here)
     return forked.relative_to(here) if inside else forked
-
-
-def _shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list[str]]:
-    """Return when a fork begins, and the lines of the log of the run in `folder` up to then.
-
-    Args:
-        folder: of the run.
-        at_s: when the fork is to begin; inf: at the last instant before the end.
-        begun_s: when the run itself began as a fork (0: it is none).
-
-    Raises:
-        InputError: no fork can begin then.
-    """
-    if (log := RunFiles(folder).log) != "full":
-        recorded = called(f"--log {log}", f"log={log!r}")
-        raise InputError(f"{folder} was recorded with {recorded}: its past is not known")
-    lines = list(event_lines(folder))
-    times_s = [decode(line)["t"] for line in lines]
-    last_s = times_s[-1] if times_s else 0.0
-    if at_s == math.inf:
-        at_s = max((time_s for time_s in times_s if time_s < last_s), default=0.0)
-    if not at_s > 0:  # nor is it after or before any number that is none
-        raise InputError(
-            f"a fork begins after 0 s, not at {at_s:g} s; for other rules from the start, run the "
-            "scenario"
-        )
-    shared = sum(time_s <= at_s for time_s in times_s)
-    if shared == len(lines):
-        raise InputError(
-            f"{folder} is recorded until {last_s:g} s; a fork begins before that, and "
-            f"{called('`--at end`', 'at_s=inf')} just before"
-        )
-    if at_s <= begun_s:
-        raise InputError(
-            f"{folder} is a fork itself, from {begun_s:g} s on; fork it later than that, or "
-            "fork the run that it comes from"
-        )
-    return float(at_s), lines[:shared]
-
-
-def _origins(
-    provenance: Mapping[str, Any],
-    origin: Mapping[str, Any],
-    name: str,
-    scenario: Scenario,
-    before: Scenario,
-) -> dict[str, Any]:
-    """Return the provenance of a fork called `name`, from that of the run that it comes from."""
-    return {
-        **{key: value for key, value in provenance.items() if key not in _ITS_OWN},
-        "variant": name,
-        "log_compressed": False,
-        "forks": [*provenance["forks"], origin],
-        "oracle": bool(provenance.get("oracle")) or scenario.selection.oracle,
-        "cautions": told_cautions(_as_given(scenario, before, provenance, origin["set"])),
-        "files": contents(scenario),
-        "scenario_sha256": sha256(scenario.to_yaml().encode()).hexdigest(),
-    }
-
-
-def _as_given(
-    scenario: Scenario, before: Scenario, provenance: Mapping[str, Any], changes: Sequence[str]
-) -> Scenario:
-    """Return a fork's scenario with an aggregation only if somebody chose it for the policy.
-
-    The scenario that it is made from, a resolved one, spells out what was a default, too.
-    """
-    assumed = any(line.startswith("aggregation: ") for line in provenance.get("cautions", []))
-    same_policy = type(scenario.rounds.policy) is type(before.rounds.policy)
-    chosen = any(change.startswith("aggregation") for change in changes)
-    if chosen or (same_policy and not assumed):
-        return scenario
-    copy = scenario.model_copy()
-    copy.model_fields_set.discard("aggregation")
-    return copy
 
 
 def _folder_name(name: str) -> str:

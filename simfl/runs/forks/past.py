@@ -1,0 +1,48 @@
+"""The past that a fork shares: when the fork begins, and what of the log belongs to it."""
+
+import math
+from pathlib import Path
+
+from simfl.core.arguments import called
+from simfl.errors import InputError
+from simfl.runs.folder.eventlog import decode
+from simfl.runs.folder.files import RunFiles
+from simfl.runs.folder.folder import event_lines
+
+
+def shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list[str]]:
+    """Return when a fork begins, and the lines of the log of the run in `folder` up to then.
+
+    Args:
+        folder: of the run.
+        at_s: when the fork is to begin; inf: at the last instant before the end.
+        begun_s: when the run itself began as a fork (0: it is none).
+
+    Raises:
+        InputError: no fork can begin then.
+    """
+    if (log := RunFiles(folder).log) != "full":
+        recorded = called(f"--log {log}", f"log={log!r}")
+        raise InputError(f"{folder} was recorded with {recorded}: its past is not known")
+    lines = list(event_lines(folder))
+    times_s = [decode(line)["t"] for line in lines]
+    last_s = times_s[-1] if times_s else 0.0
+    if at_s == math.inf:
+        at_s = max((time_s for time_s in times_s if time_s < last_s), default=0.0)
+    if not at_s > 0:  # nor is it after or before any number that is none
+        raise InputError(
+            f"a fork begins after 0 s, not at {at_s:g} s; for other rules from the start, run the "
+            "scenario"
+        )
+    shared = sum(time_s <= at_s for time_s in times_s)
+    if shared == len(lines):
+        raise InputError(
+            f"{folder} is recorded until {last_s:g} s; a fork begins before that, and "
+            f"{called('`--at end`', 'at_s=inf')} just before"
+        )
+    if at_s <= begun_s:
+        raise InputError(
+            f"{folder} is a fork itself, from {begun_s:g} s on; fork it later than that, or "
+            "fork the run that it comes from"
+        )
+    return float(at_s), lines[:shared]
