@@ -9,13 +9,13 @@ import numpy as np
 
 from simfl.core.arguments import called
 from simfl.errors import InputError
-from simfl.runs.counterfactuals import CHEAP, Counterfactual, WhatIf, counterfactuals
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
 from simfl.runs.results.anatomy import NOBODY, PHASES, Anatomy
 from simfl.runs.results.participations import Participation, participations_of
 from simfl.runs.results.result import RunResult
+from simfl.runs.what_if.counterfactuals import CHEAP, Counterfactual, WhatIf, counterfactuals
 
 UNFINISHED = "unfinished"
 """What the time after the last round is called, in which devices may well have been at work."""

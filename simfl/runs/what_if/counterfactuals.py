@@ -16,7 +16,6 @@ from tempfile import TemporaryDirectory
 from typing_extensions import override
 
 from simfl.errors import SimflError
-from simfl.runs.changes import Change, changes
 from simfl.runs.job import jobs
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
@@ -24,6 +23,7 @@ from simfl.runs.progress import Progress
 from simfl.runs.results.grouping import only_longer
 from simfl.runs.results.result import RunResult
 from simfl.runs.run_jobs import run_jobs
+from simfl.runs.what_if.changes import Change, changes
 from simfl.scenario import Document
 from simfl.scenario.parts.rounds import Stop
 

@@ -1,0 +1,1 @@
+"""What would have made a run shorter: what could have been otherwise, and its clock again so."""
