@@ -51,7 +51,7 @@ def _refuse_tuning(top: Path) -> None:
         InputError: `top` is the folder of one.
     """
     from simfl.errors import InputError
-    from simfl.runs.results.trials import PAGE, TRIALS
+    from simfl.runs.tuning.trials import PAGE, TRIALS
 
     if (top / TRIALS).exists() and (top / PAGE).exists():
         raise InputError(

@@ -10,7 +10,7 @@ from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 if TYPE_CHECKING:
-    from simfl.runs.results.trials import Tuning
+    from simfl.runs.tuning.trials import Tuning
     from simfl.scenario import Document
 
 
@@ -68,7 +68,7 @@ def tune_command(
     The same command continues where it stopped; with more --trials it searches further.
     """
     from simfl.report.page.tuning import write_page
-    from simfl.runs.tune import tune
+    from simfl.runs.tuning.tune import tune
     from simfl.scenario import Document
 
     how = shared.options(

@@ -20,8 +20,8 @@ from simfl.errors import InputError, ScenarioError
 from simfl.report.page.tuning import answer, over_limits, page, write_page
 from simfl.runs.options import Options
 from simfl.runs.results.find import find_runs
-from simfl.runs.results.trials import PAGE, TRIALS, Tuning
-from simfl.runs.tune import tune
+from simfl.runs.tuning.trials import PAGE, TRIALS, Tuning
+from simfl.runs.tuning.tune import tune
 from simfl.scenario import Document, Scenario
 from simfl.scenario.parts.tune import Range, parse_objective
 from tests.tiny import TINY

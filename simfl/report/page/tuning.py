@@ -17,7 +17,7 @@ from simfl.report.comparison_cells import TEXT
 from simfl.report.page.rendering import render, script
 from simfl.report.page.tables import Cell, Table, leading_number, magnitude
 from simfl.report.svg import Plot
-from simfl.runs.results.trials import METRICS, PAGE, Trial, Tuning
+from simfl.runs.tuning.trials import METRICS, PAGE, Trial, Tuning
 from simfl.scenario.language.place import as_written
 from simfl.scenario.parts.tune import Range
 

@@ -21,7 +21,7 @@ from simfl.report.page.tuning import write_page
 from simfl.runs.options import Options
 from simfl.runs.results.find import find_runs
 from simfl.runs.results.result import RunResult
-from simfl.runs.tune import tune
+from simfl.runs.tuning.tune import tune
 from simfl.scenario import Document
 from tests.made_runs import made_run
 from tests.tiny import TINY

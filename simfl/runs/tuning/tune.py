@@ -22,8 +22,8 @@ from simfl.core.files import write_output
 from simfl.errors import InputError
 from simfl.runs.folder.lock import locked
 from simfl.runs.options import Options
-from simfl.runs.results.trials import TRIALS, Trial, Tuning
-from simfl.runs.trial_runner import TrialRunner
+from simfl.runs.tuning.trial_runner import TrialRunner
+from simfl.runs.tuning.trials import TRIALS, Trial, Tuning
 from simfl.scenario import Document
 from simfl.scenario.parts.tune import Range
 

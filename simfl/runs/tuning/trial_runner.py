@@ -14,8 +14,8 @@ from simfl.runs.job import Job, jobs
 from simfl.runs.options import Options
 from simfl.runs.results.metric import ACCURACY
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.trials import METRICS, State, Trial, best_of
 from simfl.runs.run_jobs import run_jobs
+from simfl.runs.tuning.trials import METRICS, State, Trial, best_of
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.parts.tune import LEARNT, Tune

@@ -1,0 +1,1 @@
+"""Tuning a scenario: which choices are tried, and what comes of each."""
