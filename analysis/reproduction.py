@@ -16,7 +16,7 @@ from simfl.papers.claims import Claim, Verdict, median, paired, seeds_of, values
 from simfl.papers.item import Item, Paper, items, papers
 from simfl.papers.measures import Measure, Record, read
 from simfl.report import formats
-from simfl.report.comparison_cells import (
+from simfl.report.comparison.cells import (
     TEXT,
     difference_text,
     figure_text,

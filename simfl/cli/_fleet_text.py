@@ -10,7 +10,7 @@ from rich.table import Table
 
 from simfl.report import formats
 from simfl.report.axes import Unit
-from simfl.report.columns import fitting, folded, longest, table_width
+from simfl.report.comparison.columns import fitting, folded, longest, table_width
 from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
 from simfl.report.width import text_width
 

@@ -122,7 +122,7 @@ def _print_json(results: "Sequence[RunResult]") -> None:
 
 def _tell(results: "Sequence[RunResult]", top: Path) -> None:
     """Print what came of some runs, for people."""
-    from simfl.report.comparison_forms import render
+    from simfl.report.comparison.forms import render
     from simfl.runs.results.compare import compare
 
     typer.echo(render(compare(results), "table").rstrip())

@@ -47,7 +47,7 @@ def compare_command(
     """
     from simfl.core.units import parse_share
     from simfl.errors import InputError, nearest
-    from simfl.report.comparison_forms import render
+    from simfl.report.comparison.forms import render
     from simfl.runs.results.compare import compare
     from simfl.runs.results.find import find_runs
 

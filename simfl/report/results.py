@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, SupportsIndex, overload
 
 from typing_extensions import override
 
-from simfl.report.comparison import sections
-from simfl.report.comparison_forms import numbers
+from simfl.report.comparison.forms import numbers
+from simfl.report.comparison.sections import sections
 from simfl.report.plot import Band, plot
 from simfl.runs.results.compare import compare
 from simfl.runs.results.result import RunResult

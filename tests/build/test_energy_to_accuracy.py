@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simfl import run
-from simfl.report.comparison_forms import render
+from simfl.report.comparison.forms import render
 from simfl.runs.results.compare import compare
 from simfl.runs.results.statistics import Figure
 from simfl.scenario import Scenario

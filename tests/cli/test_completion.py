@@ -10,7 +10,7 @@ import pytest
 
 from simfl.cli import main
 from simfl.report import plot
-from simfl.report.comparison_forms import FORMATS
+from simfl.report.comparison.forms import FORMATS
 
 Asked = Callable[..., str]
 

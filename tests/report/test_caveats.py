@@ -18,7 +18,7 @@ from simfl.report.caveats import (
     unpowered,
 )
 from simfl.report.charts.costs import energy_by_purpose
-from simfl.report.comparison_forms import render
+from simfl.report.comparison.forms import render
 from simfl.report.page.notes import notes
 from simfl.runs.results.compare import compare
 from simfl.runs.results.grouping import by_variant

@@ -10,7 +10,7 @@ import pytest
 from simfl import Options, RunResult, compare, resume
 from simfl.errors import InputError, RunError
 from simfl.report import write_report
-from simfl.report.comparison_forms import render
+from simfl.report.comparison.forms import render
 from simfl.report.plot import plot
 from simfl.report.timeline import trace
 from simfl.runs.check import check

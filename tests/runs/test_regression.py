@@ -7,7 +7,7 @@ import pytest
 
 from simfl import Scenario, compare
 from simfl.errors import InputError, ScenarioError
-from simfl.report.comparison_forms import render
+from simfl.report.comparison.forms import render
 from simfl.runs.results.result import RunResult
 from tests.tiny import TINY, RunTiny
 

@@ -18,7 +18,7 @@ from simfl.components.filters.base import Stage, Update
 from simfl.coordinators.ledger import Ledger
 from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import InputError, RunError, ScenarioError
-from simfl.report.comparison_forms import render
+from simfl.report.comparison.forms import render
 from simfl.report.plot import plot
 from simfl.runs.check import check
 from simfl.runs.folder.growing_file import GrowingFile

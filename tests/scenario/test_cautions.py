@@ -8,7 +8,7 @@ import pytest
 from simfl import Scenario
 from simfl.cli import main
 from simfl.report.caveats import not_meant
-from simfl.report.comparison_forms import render
+from simfl.report.comparison.forms import render
 from simfl.report.page.notes import notes
 from simfl.runs.results.compare import compare
 from simfl.scenario.cautions import cautions

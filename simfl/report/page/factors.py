@@ -8,7 +8,7 @@ from typing import Any
 from simfl.report import formats
 from simfl.report.axes import UNITS
 from simfl.report.charts.base import Groups, all_runs
-from simfl.report.comparison_cells import cell_text
+from simfl.report.comparison.cells import cell_text
 from simfl.report.page.results import head_of
 from simfl.report.page.tables import Cell, Table, in_two, magnitude
 from simfl.runs.results.compare import Column, Comparison, compare, target_text

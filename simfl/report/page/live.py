@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from simfl.errors import InputError, SimflError
 from simfl.report import formats
-from simfl.report.comparison_cells import TEXT
+from simfl.report.comparison.cells import TEXT
 from simfl.report.page.page import page
 from simfl.report.page.rendering import asset, render
 from simfl.report.page.tables import LONG

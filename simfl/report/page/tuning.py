@@ -13,7 +13,7 @@ from simfl.report import formats
 from simfl.report.axes import UNITS, Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Rows, scale
 from simfl.report.charts.embedded import island
-from simfl.report.comparison_cells import TEXT
+from simfl.report.comparison.cells import TEXT
 from simfl.report.page.rendering import render, script
 from simfl.report.page.tables import Cell, Table, leading_number, magnitude
 from simfl.report.svg import Plot

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simfl import run
-from simfl.report.comparison_forms import as_table
+from simfl.report.comparison.forms import as_table
 from simfl.report.page.answer.headline import headline
 from simfl.report.page.answer.pace import pace
 from simfl.report.page.answer.race import race

@@ -15,9 +15,9 @@ from simfl import run
 from simfl.errors import InputError
 from simfl.report import forked
 from simfl.report.caveats import seen_unequally
-from simfl.report.comparison import sections
-from simfl.report.comparison_cells import cell_text, figure_text
-from simfl.report.comparison_forms import render
+from simfl.report.comparison.cells import cell_text, figure_text
+from simfl.report.comparison.forms import render
+from simfl.report.comparison.sections import sections
 from simfl.report.page.answer.headline import headline
 from simfl.report.width import PIPED
 from simfl.runs.forks.fork import fork

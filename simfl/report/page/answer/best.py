@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs
-from simfl.report.comparison_cells import TEXT
+from simfl.report.comparison.cells import TEXT
 from simfl.runs.results.statistics import ENOUGH, paired_difference
 
 FEW, MANY = 4, 6

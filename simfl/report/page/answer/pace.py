@@ -7,7 +7,7 @@ import numpy as np
 
 from simfl.report import formats
 from simfl.report.charts.base import Groups
-from simfl.report.comparison_cells import as_long
+from simfl.report.comparison.cells import as_long
 from simfl.report.measures import DURATION
 from simfl.report.page.answer.best import named, not_told_apart
 from simfl.runs.results.metric import PER_ROUND, TIME, figure, times

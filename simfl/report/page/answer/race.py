@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from simfl.report import formats
-from simfl.report.comparison_cells import as_long
+from simfl.report.comparison.cells import as_long
 from simfl.report.page.answer.best import FEW, MANY, named, not_told_apart
 from simfl.report.page.answer.pace import ONE_SEED, SEED_BY_SEED
 from simfl.report.page.answer.standings import Standing

@@ -21,8 +21,8 @@ from simfl.report.caveats import (
     unlike,
     unpowered,
 )
-from simfl.report.columns import fitting, folded, longest, table_width, width_of
-from simfl.report.comparison import Section, legend, sections
+from simfl.report.comparison.columns import fitting, folded, longest, table_width, width_of
+from simfl.report.comparison.sections import Section, legend, sections
 from simfl.report.width import text_width
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.results.compare import Cell, Column, Comparison

@@ -8,7 +8,7 @@ from typing import Any
 
 from simfl.report import formats
 from simfl.report.axes import UNITS, unit_for
-from simfl.report.comparison_cells import cell_text
+from simfl.report.comparison.cells import cell_text
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.compare import Column, Comparison, target_text
 from simfl.runs.results.metric import ACCURACY, NORMALISED, TERMINAL
