@@ -15,7 +15,7 @@ def picture(results: Sequence[Result], path: Path) -> None:
     """
     from matplotlib.figure import Figure
 
-    from simfl.report.savefig import save
+    from simfl.report.figures.savefig import save
 
     figure = Figure(figsize=(13, 6), layout="constrained")
     left, middle, right = figure.subplots(1, 3)

@@ -48,7 +48,7 @@ def calibrate_command(
     from simfl.core.files import write_output
     from simfl.errors import InputError
     from simfl.report import calibration_picture
-    from simfl.report.savefig import check_picture, save
+    from simfl.report.figures.savefig import check_picture, save
     from simfl.runs.folder.outside import require_place
 
     if out is not None:

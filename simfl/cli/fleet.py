@@ -21,9 +21,9 @@ def fleet_command(
     """Show a scenario's fleet: speeds, links, stragglers, rounds."""
     import json
 
+    from simfl.report.figures.savefig import check_picture, save
     from simfl.report.fleet.picture import picture
     from simfl.report.fleet.survey import survey
-    from simfl.report.savefig import check_picture, save
 
     if out is not None:
         check_picture(out)

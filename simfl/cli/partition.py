@@ -23,8 +23,8 @@ def partition_command(
 
     from simfl.core.labels import skew
     from simfl.errors import InputError
+    from simfl.report.figures.savefig import check_picture, save
     from simfl.report.partition import picture, summary
-    from simfl.report.savefig import check_picture, save
     from simfl.runs.folder.eventlog import finite
 
     if out is not None:

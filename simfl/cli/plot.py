@@ -55,10 +55,10 @@ def plot_command(
     """Draw runs as curves, in the size and style of a publication."""
     from typing import cast
 
-    from simfl.report.looks import LOOKS
+    from simfl.report.figures.looks import LOOKS
+    from simfl.report.figures.savefig import check_picture, save
     from simfl.report.plot import WIDTHS, Band, plot
     from simfl.report.plot_caption import caption
-    from simfl.report.savefig import check_picture, save
     from simfl.runs.results.find import find_runs
     from simfl.runs.results.grouping import by_variant
 

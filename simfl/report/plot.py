@@ -13,8 +13,8 @@ from simfl.report import formats
 from simfl.report.axes import Axis
 from simfl.report.charts.curve_data import extent
 from simfl.report.charts.curves import axis
-from simfl.report.line_names import has_room, name_lines
-from simfl.report.looks import ALL, STYLES, look
+from simfl.report.figures.line_names import has_room, name_lines
+from simfl.report.figures.looks import ALL, STYLES, look
 from simfl.report.measures import (
     ACCURACY,
     BYTES,

@@ -13,7 +13,7 @@ from simfl import run
 from simfl.cli import main
 from simfl.cli import plot as offered
 from simfl.errors import InputError
-from simfl.report.looks import LOOKS, STYLES
+from simfl.report.figures.looks import LOOKS, STYLES
 from simfl.report.plot import BANDS, XS, YS, Band, plot
 from simfl.report.plot_caption import caption
 from simfl.runs.options import Options

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simfl.report import formats
+from simfl.report.figures.looks import COLOURS as GROUPS
 from simfl.report.fleet.facts import FleetFacts
 from simfl.report.fleet.survey import INSTANTS, PHASES, WEEK_S
-from simfl.report.looks import COLOURS as GROUPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from simfl import Options, Scenario, run
 from simfl.cli._fleet_text import sentences
 from simfl.cli._preview import builder
+from simfl.report.figures.savefig import save
 from simfl.report.fleet.facts import FleetFacts, Spread
 from simfl.report.fleet.picture import picture
 from simfl.report.fleet.survey import expected_order, survey
-from simfl.report.savefig import save
 
 PARAMETERS_BYTES = 4 * 610  # 60 features and a bias, 10 classes
 

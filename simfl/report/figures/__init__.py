@@ -1,0 +1,1 @@
+"""What pictures drawn with matplotlib share: how lines look, where their names stand, files."""
