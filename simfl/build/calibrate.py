@@ -2,23 +2,20 @@
 
 A participation's seconds are taken to be ``latency + 8 * bytes / rate`` each way and
 ``constant + samples * epochs / rate`` in between, as virtual time has them.  A device's numbers are
-those of the least sum of squared errors, logarithms of fitted over measured seconds, but that
-errors far beyond the usual count by their size or less, so that a few outliers move little.  Where
-all its messages are of one size its latency can't be told from its rate, and where it always
-trained as much neither can the constant: they are taken as given or zero, and the rates are
-medians.  A constant that scattering trainings would show by chance is none, either.  Virtual time
-has no constant of its own: half of it goes before each transfer.
+those that fit best (see `robust_fit`).  Where all its messages are of one size its latency can't be
+told from its rate, and where it always trained as much neither can the constant: they are taken as
+given or zero, and the rates are medians.  A constant that scattering trainings would show by chance
+is none, either.  Virtual time has no constant of its own: half of it goes before each transfer.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import OptimizeResult, least_squares
 
+from simfl.build.robust_fit import fit, leverage
 from simfl.core.types import Floats
 from simfl.core.words import few
 from simfl.errors import InputError
@@ -36,10 +33,6 @@ _NO_TIME_S = 1e-9
 """Latencies below this are none."""
 _ROUNDING = 1e-24
 """Squares of errors that add up to less are none."""
-_OUTLIER = 0.02
-"""Errors above this count less than by their square."""
-_CAUCHY = 2.385 * 1.4826
-"""Times the median error: where Cauchy's loss begins to set aside; of normal errors it loses 5%."""
 
 
 @dataclass(frozen=True)
@@ -159,8 +152,8 @@ def _device(client: str, group: str, rows: pd.DataFrame, latency_s: float) -> De
 def _line(sizes: Floats, seconds: Floats) -> tuple[float, float]:
     """Return the constant and the seconds per unit of size."""
     if _varies(sizes) and len(sizes) > 2:
-        _, plain = _fit(sizes[:, None], seconds)
-        (constant, slowness), better = _fit(np.column_stack([np.ones_like(sizes), sizes]), seconds)
+        _, plain = fit(sizes[:, None], seconds)
+        (constant, slowness), better = fit(np.column_stack([np.ones_like(sizes), sizes]), seconds)
         if len(sizes) * math.log(max(plain, _ROUNDING) / max(better, _ROUNDING)) > _TOLD:
             return constant, slowness
     return 0.0, float(np.median(seconds / sizes))
@@ -188,8 +181,8 @@ def _links(
         ones = np.ones(len(down) + len(up))
         ways = [np.r_[down, np.zeros(len(up))], np.r_[np.zeros(len(down)), up]]
         columns = np.column_stack([ones, *ways])
-        (latency_s, *slow), _ = _fit(columns, np.r_[down_s, up_s])
-        leverage_s = _leverage(columns, np.array([latency_s, *slow]))
+        (latency_s, *slow), _ = fit(columns, np.r_[down_s, up_s])
+        leverage_s = leverage(columns, np.array([latency_s, *slow]))
         latency_s = latency_s if latency_s > _NO_TIME_S else 0.0
     else:
         shortest_s = min(float(np.median(down_s)), float(np.median(up_s)))
@@ -209,41 +202,5 @@ def _links(
     return latency_s, slow[0], slow[1], errors, leverage_s
 
 
-def _leverage(columns: Floats, factors: Floats) -> float:
-    """Return the first factor's standard error where errors, of logarithms, have one of 1."""
-    slopes = columns * factors / (columns @ factors)[:, None]  # of the factors' logarithms
-    return float(factors[0] * math.sqrt(max(np.linalg.pinv(slopes.T @ slopes)[0, 0], 0.0)))
-
-
 def _varies(sizes: Floats) -> bool:
     return bool(sizes.max() > _SPREAD * sizes.min())
-
-
-def _fit(columns: Floats, seconds: Floats) -> tuple[list[float], float]:
-    """Return the factors, none negative, of the `(n, k)` columns that make `(n,)` seconds best.
-
-    And what their errors add up to, logarithms of fitted over measured.  (Errors in shares of what
-    was measured would count seconds that are too long for less than those as much too short, and
-    rates that scatter would come out too high.)  Whoever is far out by the scatter that is then
-    seen is set aside more and more, as in Yohai (1987), "High breakdown-point and high efficiency
-    robust estimates for regression".
-    """
-    relative = columns / seconds[:, None]
-    scale = 1 / np.abs(relative).max(axis=0)
-    matrix = relative * scale
-    start = np.maximum(np.linalg.lstsq(matrix, np.ones(len(seconds)))[0], 1e-6)
-
-    def error(factors: Floats) -> Floats:
-        return np.asarray(np.log(matrix @ factors))
-
-    def slope(factors: Floats) -> Floats:
-        return np.asarray(matrix / (matrix @ factors)[:, None])
-
-    def fitted(start: Floats, loss: Literal["soft_l1", "cauchy"], usual: float) -> OptimizeResult:
-        bounds = (0, np.inf)
-        return least_squares(error, start, slope, bounds, loss=loss, f_scale=usual, xtol=1e-12)
-
-    sturdy = fitted(start, "soft_l1", _OUTLIER)
-    usual = _CAUCHY * float(np.median(np.abs(sturdy.fun)))
-    factors = fitted(sturdy.x, "cauchy", usual).x if usual > _OUTLIER else sturdy.x
-    return [max(float(factor), 1e-18) for factor in factors * scale], float(sturdy.cost)
