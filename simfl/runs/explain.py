@@ -12,7 +12,8 @@ from simfl.errors import InputError
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
-from simfl.runs.results.anatomy import NOBODY, PHASES, Anatomy
+from simfl.runs.results.anatomy import Anatomy
+from simfl.runs.results.critical_path import NOBODY, PHASES
 from simfl.runs.results.participations import Participation, participations_of
 from simfl.runs.results.result import RunResult
 from simfl.runs.what_if.counterfactuals import CHEAP, Counterfactual, WhatIf, counterfactuals

@@ -21,7 +21,8 @@ from simfl.report.page.rendering import SCRIPT, asset, script
 from simfl.report.page.sections import SLOWEST
 from simfl.runs.folder.lock import locked
 from simfl.runs.options import Options
-from simfl.runs.results.anatomy import PHASES, Anatomy
+from simfl.runs.results.anatomy import Anatomy
+from simfl.runs.results.critical_path import PHASES
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario

@@ -14,7 +14,8 @@ from simfl import run
 from simfl.errors import InputError
 from simfl.report.charts.anatomy import anatomy
 from simfl.runs.options import Options
-from simfl.runs.results.anatomy import NOBODY, PHASES, Anatomy
+from simfl.runs.results.anatomy import Anatomy
+from simfl.runs.results.critical_path import NOBODY, PHASES
 from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario
 from simfl.testing.scenarios import scenarios
