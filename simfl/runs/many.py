@@ -14,7 +14,8 @@ from simfl.runs.estimate import Estimate, estimate
 from simfl.runs.folder.folder import resuming
 from simfl.runs.job import Job
 from simfl.runs.options import Options
-from simfl.runs.pool import Call, Died, call_all
+from simfl.runs.pools.processes import call_all
+from simfl.runs.pools.worker import Call, Died
 from simfl.runs.progress import Progress
 from simfl.runs.simulate import AT
 

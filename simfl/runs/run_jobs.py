@@ -15,7 +15,7 @@ from simfl.runs.folder.lock import refuse_locked
 from simfl.runs.job import Job
 from simfl.runs.many import Watch, do_all
 from simfl.runs.options import Options
-from simfl.runs.pool import Call
+from simfl.runs.pools.worker import Call
 from simfl.runs.progress import Progress, Tell
 from simfl.runs.results.result import RunResult
 from simfl.runs.reuse import keeps, refuse_foreign
@@ -107,7 +107,7 @@ def _do_all(
     ]
     checks = _checks([job for job, keep in open_ if not keep], options)
     if options.executor == "ray" and len(calls) > 1 and listen is None:
-        from simfl.runs.ray_pool import call_all
+        from simfl.runs.pools.ray import call_all
 
         for check in checks:
             check(lambda _: None)

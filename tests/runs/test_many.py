@@ -21,7 +21,7 @@ from simfl.errors import ComponentError, InputError, NameNotFound, RunError, Sce
 from simfl.runs.estimate import estimate
 from simfl.runs.job import Job
 from simfl.runs.many import Watch, planned
-from simfl.runs.pool import call_all
+from simfl.runs.pools.processes import call_all
 from simfl.runs.progress import Progress
 from simfl.runs.run_jobs import resume_all
 from tests.tiny import TINY

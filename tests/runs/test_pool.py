@@ -8,7 +8,8 @@ import pytest
 
 from simfl.core.processes import started
 from simfl.errors import RunError
-from simfl.runs.pool import Call, Died, Tell, call_all
+from simfl.runs.pools.processes import call_all
+from simfl.runs.pools.worker import Call, Died, Tell
 
 
 def say_who(tell: Tell) -> None:
@@ -91,7 +92,7 @@ def test_where_there_is_room_for_one_process_it_does_everything(
             raise RunError("no room")
         return started(*words, **options)
 
-    monkeypatch.setattr("simfl.runs.pool.started", one_only)
+    monkeypatch.setattr("simfl.runs.pools.worker.started", one_only)
     pids, failures = call(say_who, say_who, say_who, at_once=2)
     assert len(set(pids)) == 1
     assert not failures

@@ -5,92 +5,17 @@ cores goes to those under way, whose `auto` executor may hire workers.  Nobody o
 process: each sees its channel close.
 """
 
-import contextlib
-import gc
 import logging
-import os
-import pickle
-import signal
-import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from multiprocessing.connection import Connection, wait
-from queue import SimpleQueue
 from typing import Any
 
-from simfl.core.processes import portable, started
 from simfl.errors import RunError
+from simfl.runs.pools.worker import Call, Worker
 
 _LOG = logging.getLogger(__name__)
-
-Tell = Callable[[Any], None]
-"""Takes what a call has to say of its progress."""
-
-Call = Callable[[Tell], object]
-"""What one process does; it and what it raises are pickled."""
-
-
-class Died(RunError):
-    """A process ended without a word."""
-
-
-class _Worker:
-    """A process that makes one call after the other, and the conversation with it.
-
-    Attributes:
-        number: of the call under way.
-        channel: to the process.
-    """
-
-    number: int
-
-    def __init__(self) -> None:
-        # No daemon: it may have workers of its own.
-        self.channel, self._process = started(_serve, "simfl-run", daemon=False)
-
-    def begin(self, number: int, call: Call) -> None:
-        """Let it make a call."""
-        self.number, self._cores = number, 1
-        self._send((dict(os.environ), pickle.dumps(call)))
-
-    def allow(self, cores: int) -> None:
-        """Let it use so many cores, if that is more than before."""
-        if cores > self._cores:
-            self._cores = cores
-            self._send(cores)
-
-    def hear(self, tell: Tell) -> tuple[bool, BaseException | None]:
-        """Take what it says next; return whether it has ended, and of what it failed if it did."""
-        try:
-            what, value = self.channel.recv()
-        except (EOFError, OSError, pickle.UnpicklingError):
-            self._process.join()
-            code = self._process.exitcode or 0
-            how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-            why = ", perhaps for want of memory" if code == -signal.SIGKILL else ""
-            return True, Died(f"a run's process {how}{why}")
-        if what == "told":
-            tell(value)
-            return False, None
-        return True, value
-
-    def dismiss(self) -> None:
-        """Let the process come to its end; it has nothing to do."""
-        self._send(None)
-        self._process.join()
-        self.close()
-
-    def close(self) -> None:
-        """End the process, whatever it is doing."""
-        self.channel.close()
-        self._process.kill()
-        self._process.join()
-        self._process.close()
-
-    def _send(self, value: object) -> None:
-        with contextlib.suppress(OSError):  # if it is dead already, `hear` says so
-            self.channel.send(value)
 
 
 def call_all(
@@ -143,8 +68,8 @@ class _Crew:
         self.failures: dict[int, BaseException] = {}
         self._calls, self._processes, self._first = calls, processes, first
         self._waiting = deque(sorted(range(len(calls)), key=place))
-        self._busy: dict[Connection, _Worker] = {}
-        self._idle: list[_Worker] = []
+        self._busy: dict[Connection, Worker] = {}
+        self._idle: list[Worker] = []
 
     @property
     def is_needed(self) -> bool:
@@ -159,7 +84,7 @@ class _Crew:
         """
         while self._waiting and len(self._busy) < self._processes and self._may_begin():
             try:
-                worker = self._idle.pop() if self._idle else _Worker()
+                worker = self._idle.pop() if self._idle else Worker()
             except RunError as error:
                 if not self._busy:
                     raise
@@ -200,47 +125,3 @@ class _Crew:
         """End all processes, whatever they are doing."""
         for worker in (*self._busy.values(), *self._idle):
             worker.close()
-
-
-def _serve(channel: Connection) -> None:
-    """Make in a new process the calls that come over `channel`, and say over it how they go."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    gc.freeze()  # what was there before the runs need not be looked through after each of them
-    lock = threading.Lock()
-
-    def say(what: str, value: object) -> None:
-        with lock, contextlib.suppress(OSError):
-            channel.send((what, value))
-
-    calls: SimpleQueue[tuple[dict[str, str], bytes] | None] = SimpleQueue()
-    threading.Thread(target=_obey, args=(channel, calls.put), daemon=True).start()
-    while (work := calls.get()) is not None:
-        environment, payload = work
-        os.environ.clear()
-        os.environ.update(environment)
-        try:
-            pickle.loads(payload)(lambda value: say("told", value))
-        except Exception as error:
-            say("ended", portable(error))
-        else:
-            gc.collect()  # devices, processes and events refer to each other
-            say("ended", None)
-
-
-def _obey(channel: Connection, begin: Callable[[Any], None]) -> None:
-    """Take note of calls, and of how many cores may be used; end with the parent."""
-    from simfl.training.executors.auto import allow
-
-    allow(1)
-    while True:
-        try:
-            said = channel.recv()
-        except (EOFError, OSError):
-            os._exit(1)
-        if isinstance(said, int):
-            allow(said)
-            continue
-        allow(1)
-        begin(said)
-        if said is None:
-            return
