@@ -8,13 +8,8 @@ from simfl.build.data import Unfit, federate
 from simfl.build.endings import endless
 from simfl.build.fleet import draw_fleet
 from simfl.build.links import bind_links
-from simfl.build.model import (
-    ModelFacts,
-    initial_model,
-    judge,
-    model_facts,
-    model_file,
-)
+from simfl.build.model import initial_model, judge, model_file
+from simfl.build.model_facts import ModelFacts, model_facts
 from simfl.build.settings import server_settings
 from simfl.components.datasets.clients import ClientData, Samples
 from simfl.coordinators.base import BaseCoordinator, Choosing

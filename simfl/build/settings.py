@@ -2,7 +2,7 @@
 
 from numbers import Integral
 
-from simfl.build.model import ModelFacts, training_bytes
+from simfl.build.model_facts import ModelFacts, memory_to_train
 from simfl.core.blame import blaming
 from simfl.core.returned import expect
 from simfl.scenario.scenario import Scenario
@@ -33,7 +33,7 @@ def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
         prices=_prices(scenario, model),
         wants=tuple(scenario.selection.wants),
         filters_updates=training.filter.stage == "client",
-        memory_bytes=training_bytes(scenario),
+        memory_bytes=memory_to_train(scenario),
         forward_units=model.forward_units,
     )
 

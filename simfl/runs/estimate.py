@@ -70,7 +70,7 @@ def estimate(
     process = PROCESS_BYTES + DEVICE_BYTES * scenario.devices
     if time_only:
         return Estimate(rounds, counted, clock_s, process, disk)
-    from simfl.build.model import model_facts
+    from simfl.build.model_facts import model_facts
 
     facts, dataset = model_facts(scenario), scenario.data.dataset
     training, devices = scenario.training, scenario.devices

@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from simfl.build.builder import Builder
-from simfl.build.model import ModelFacts
+from simfl.build.model_facts import ModelFacts
 from simfl.components.datasets.clients import ClientData, Cohort, Samples
 from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.coordinators.flower import FlowerCoordinator

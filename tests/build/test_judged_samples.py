@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from simfl import Scenario
-from simfl.build.model import judge, model_facts
+from simfl.build.model import judge
+from simfl.build.model_facts import model_facts
 from simfl.components.datasets.clients import Samples
 from simfl.components.models.base import Model
 from simfl.core.seeds import Seeds

@@ -1,0 +1,147 @@
+"""What virtual time must know of a scenario's model: measured once, without training it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simfl.core.at_work import users_own
+from simfl.core.blame import blaming
+from simfl.core.memory import is_out_of_memory, require_memory
+from simfl.errors import InputError, ScenarioError
+from simfl.scenario.checks import placed
+from simfl.scenario.scenario import Scenario
+
+TRAINED_COPIES = 2
+"""Vectors of a model's size that training takes at least: the model, and its gradient."""
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What virtual time must know of a model.
+
+    Attributes:
+        parameters: p.
+        tensors: sizes of its tensors, in the order of the flat vector.
+        flops: FLOPs of training one sample.
+        forward_units: share of them that a forward pass takes (a third where none are counted).
+        convex: whether it has no hidden layer.
+        profile: width of FC-1 (0: it has none).
+        takes_tokens: whether its inputs are whole numbers.
+        compiled: whether a CPU trains it by the compiled kernel.
+        stacked: whether PyTorch, where it has to, trains it for many clients at once.
+        batch_norm: whether its outputs for a row depend on the rows beside it.
+    """
+
+    parameters: int
+    tensors: tuple[int, ...]
+    flops: int
+    forward_units: float
+    convex: bool
+    profile: int
+    takes_tokens: bool
+    compiled: bool
+    stacked: bool
+    batch_norm: bool = False
+
+
+def model_facts(scenario: Scenario, trains: bool = False) -> ModelFacts:
+    """Return what virtual time must know of a scenario's model.
+
+    Args:
+        scenario: the scenario.
+        trains: whether it is to be trained, too, for which there must be room.
+
+    Raises:
+        InputError: the model's own code raises.
+        ScenarioError: it does not fit into memory.
+    """
+    key = _key(scenario)
+    facts = None if key is None else _measured.get(key)
+    try:
+        parameters = _parameters(scenario) if facts is None else facts.parameters
+        copies, what = TRAINED_COPIES if trains else 1, f"model {scenario.model.name!r}"
+        require_memory(4 * copies * parameters, f"{what} with {parameters:,} parameters")
+    except InputError as error:
+        raise ScenarioError("\n".join(placed(scenario, [(("model",), str(error))]))) from error
+    if facts is None:
+        with blaming(scenario.model, "being measured", told_as=InputError):
+            facts = _model_facts(scenario)
+        if key is not None:
+            _measured[key] = facts
+    return facts
+
+
+_measured: dict[tuple[object, ...], ModelFacts] = {}
+"""Of models that were measured before, by `_key`: all variants and seeds often share one."""
+
+
+def _key(scenario: Scenario) -> tuple[object, ...] | None:
+    """Return all that the facts of a model depend on (None: on its user's code)."""
+    from simfl.training.kernels.compiled import knows
+
+    model = scenario.model
+    if users_own([model]):
+        return None
+    options = model.model_dump_json()
+    return type(model), options, *scenario.inputs_and_outputs(), knows(scenario.training.local())
+
+
+def _parameters(scenario: Scenario) -> int:
+    """Return how many parameters a model has, 0 where only its numbers would tell.
+
+    Too many for the memory must be refused: Linux would end the run without a word.
+
+    Raises:
+        InputError: no memory could hold them.
+    """
+    import torch
+
+    from simfl.training.flat import Layout, build
+
+    try:
+        with torch.device("meta"):  # takes no memory for numbers
+            return Layout.of(build(scenario.model, *scenario.inputs_and_outputs())).size
+    except Exception as error:  # not all that a module may do goes without numbers
+        if is_out_of_memory(error):
+            what = f"model {scenario.model.name!r} is larger than any memory"
+            raise InputError(what) from error
+        return 0
+
+
+def _model_facts(scenario: Scenario) -> ModelFacts:
+    from simfl.training.batch_norm import has_batch_norm
+    from simfl.training.flat import Layout, build, example_input, takes_tokens
+    from simfl.training.flops import forward_flops, training_flops
+    from simfl.training.kernels.compiled import knows
+    from simfl.training.kernels.network import network_of
+    from simfl.training.kernels.stages import stages_of
+    from simfl.training.linear_calls import profile_width
+    from simfl.training.program import is_convex
+
+    shape, classes = scenario.inputs_and_outputs()
+    module = build(scenario.model, shape, classes)
+    layout, flops = Layout.of(module), training_flops(module, shape)
+    return ModelFacts(
+        parameters=layout.size,
+        tensors=tuple(int(np.prod(part)) for part in layout.shapes),
+        flops=flops,
+        forward_units=forward_flops(module, shape) / flops if flops else 1 / 3,
+        convex=is_convex(module),
+        profile=profile_width(module, example_input(module, shape)),
+        takes_tokens=takes_tokens(module, shape),
+        compiled=network_of(module, shape) is not None and knows(scenario.training.local()),
+        stacked=stages_of(module, shape) is not None,
+        batch_norm=has_batch_norm(module),
+    )
+
+
+def memory_to_train(scenario: Scenario) -> int:
+    """Return the bytes of a device's memory that training takes (0: no device's is limited)."""
+    if all(group.memory is None and "memory" not in group.traced for group in scenario.fleet):
+        return 0
+    from simfl.training.flat import build
+    from simfl.training.memory import training_bytes
+
+    shape, classes = scenario.inputs_and_outputs()
+    module = build(scenario.model, shape, classes)
+    return training_bytes(module, shape, scenario.training.local(), scenario.aggregation.corrects)
