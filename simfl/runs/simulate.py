@@ -90,14 +90,8 @@ def simulate(
                 changes = list(rule_changes([(0.0, builder), *forks], server, answers))
                 timeline.run(until=timeline.process(main(server, policy, changes)))
             coordinator.ledger.check()
-        for name, data in coordinator.artifacts().items():
-            write_output(folder / name, data)
-        oracle = any(stage.scenario.selection.oracle for stage in rules)
         facts = summary.as_dict(timeline.now)
-        write_json(folder / SUMMARY, _summary(builder, server, facts, recorder, oracle))
-        provenance = read_provenance(folder)
-        host_s = provenance.get("host_s", 0.0) + time.perf_counter() - began
-        write_json(folder / PROVENANCE, {**provenance, "host_s": host_s})
+        _write_results(folder, rules, server, recorder, facts, began)
     return RunResult(folder)
 
 
@@ -147,8 +141,35 @@ def _recorded_server(
     return server, answers
 
 
+def _write_results(
+    folder: Path,
+    rules: Sequence[Builder],
+    server: Server,
+    recorder: Recorder,
+    facts: Mapping[str, Any],
+    began: float,
+) -> None:
+    """Write what came of a run, beside what was recorded as it went on.
+
+    Args:
+        folder: of the run.
+        rules: what made its parts, and after each fork its rules; the first has the coordinator.
+        server: at its end.
+        recorder: of its events, closed.
+        facts: of its summary.
+        began: when it did, this time, on `time.perf_counter`.
+    """
+    for name, data in rules[0].coordinator.artifacts().items():
+        write_output(folder / name, data)
+    oracle = any(stage.scenario.selection.oracle for stage in rules)
+    write_json(folder / SUMMARY, _summary(rules[0], server, facts, recorder, oracle))
+    provenance = read_provenance(folder)
+    host_s = provenance.get("host_s", 0.0) + time.perf_counter() - began
+    write_json(folder / PROVENANCE, {**provenance, "host_s": host_s})
+
+
 def _summary(
-    builder: Builder, server: Server, facts: dict[str, Any], recorder: Recorder, oracle: bool
+    builder: Builder, server: Server, facts: Mapping[str, Any], recorder: Recorder, oracle: bool
 ) -> dict[str, Any]:
     ledger = builder.coordinator.ledger
     return {
