@@ -13,9 +13,10 @@ from simfl.build.model_facts import ModelFacts, model_facts
 from simfl.build.settings import server_settings
 from simfl.components.datasets.clients import ClientData, Samples
 from simfl.coordinators.base import BaseCoordinator, Choosing
-from simfl.coordinators.learning import GlobalModel, UpdatePath
+from simfl.coordinators.global_model import GlobalModel
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.coordinators.training import TrainingCoordinator
+from simfl.coordinators.update_path import UpdatePath
 from simfl.core.readonly import read_only
 from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError

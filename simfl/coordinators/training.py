@@ -13,8 +13,9 @@ from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
 from simfl.coordinators.answers import ProbeAnswers
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing, moment
 from simfl.coordinators.early import EarlyResults
+from simfl.coordinators.global_model import GlobalModel
 from simfl.coordinators.guarded_aggregator import GuardedAggregator
-from simfl.coordinators.learning import GlobalModel, UpdatePath
+from simfl.coordinators.update_path import UpdatePath
 from simfl.core.at_work import names, users_own
 from simfl.core.blame import blaming
 from simfl.core.evaluation import Evaluation

@@ -7,8 +7,9 @@ from simfl.components.compressors.base import compressors
 from simfl.components.filters.base import filters
 from simfl.components.selectors.base import History, Probe, Report, Selector, View
 from simfl.coordinators.base import Choosing
-from simfl.coordinators.learning import GlobalModel, UpdatePath
+from simfl.coordinators.global_model import GlobalModel
 from simfl.coordinators.training import TrainingCoordinator
+from simfl.coordinators.update_path import UpdatePath
 from simfl.core.evaluation import Evaluation
 from simfl.core.seeds import Seeds
 from simfl.core.work import Plan, WorkOrder, WorkResult

@@ -18,8 +18,9 @@ from simfl.components.selectors.base import (
     selectors,
 )
 from simfl.coordinators.base import Choosing
-from simfl.coordinators.learning import GlobalModel, UpdatePath
+from simfl.coordinators.global_model import GlobalModel
 from simfl.coordinators.training import TrainingCoordinator
+from simfl.coordinators.update_path import UpdatePath
 from simfl.core.evaluation import Evaluation
 from simfl.core.seeds import Seeds
 from simfl.core.work import Plan, WorkOrder, WorkResult

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from simfl.components.compressors.base import compressors
 from simfl.components.filters.base import filters
-from simfl.coordinators.learning import UpdatePath
+from simfl.coordinators.update_path import UpdatePath
 
 
 def update(*values: float) -> np.ndarray:

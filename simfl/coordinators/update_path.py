@@ -1,7 +1,7 @@
-"""The model that is learnt, and what becomes of updates on their way to it."""
+"""What becomes of updates on their way to the server: compression, and filters on both ends."""
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from simfl.components.aggregators.base import Contribution
 from simfl.components.compressors.base import Compressor
 from simfl.components.filters.base import UpdateFilter
 from simfl.core.blame import blaming
-from simfl.core.evaluation import Evaluation
 from simfl.core.returned import check_places, check_vector, expect
 from simfl.core.seeds import generator
 from simfl.core.types import Params
@@ -104,20 +103,3 @@ class UpdatePath:
         """Forget the changes up to versions that are not `needed`; the last one always is."""
         needed = needed if self.filter.stage == "client" else {max(needed)}
         self.changes = {v: change for v, change in self.changes.items() if v in needed}
-
-
-@dataclass(frozen=True)
-class GlobalModel:
-    """The model that is learnt.
-
-    Attributes:
-        initial: `(p,)` where it begins.
-        layers: sizes of its tensors, in the order of the flat vector.
-        judge: returns how good one is.
-        dump: returns one as a file.
-    """
-
-    initial: Params
-    layers: tuple[int, ...]
-    judge: Callable[[Params], Evaluation]
-    dump: Callable[[Params], bytes]
