@@ -9,12 +9,13 @@ import numpy as np
 from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
-from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
+from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.answers import ProbeAnswers
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing, moment
 from simfl.coordinators.early import EarlyResults
 from simfl.coordinators.global_model import GlobalModel
 from simfl.coordinators.guarded_aggregator import GuardedAggregator
+from simfl.coordinators.outcome import outcome_of
 from simfl.coordinators.update_path import UpdatePath
 from simfl.core.at_work import names, users_own
 from simfl.core.blame import blaming
@@ -244,24 +245,8 @@ class TrainingCoordinator(BaseCoordinator):
         contributions: Sequence[Contribution],
         arrivals: Mapping[_Key, Arrival],
     ) -> None:
-        # Of a client with several updates (it came back before the buffer was full) the last one.
-        last = {contribution.result.order.client: contribution for contribution in contributions}
-        contributions = [last[client] for client in sorted(last)]
-        results = [contribution.result for contribution in contributions]
-        updates = None
-        if self._selector.needs_updates:
-            updates = np.stack([c.update.astype(np.float32) for c in contributions])
-        outcome = RoundOutcome(
-            round=round_,
-            selected=np.array(sorted(set(selected)), dtype=np.int64),
-            arrived=np.array([r.order.client for r in results], dtype=np.int64),
-            losses=np.array([r.loss for r in results]),
-            durations_s=np.array([arrivals[r.order.key].duration_s for r in results]),
-            updates=updates,
-            extras={
-                name: np.stack([r.extras[name] for r in results]) for name in self._selector.wants
-            },
-            layers=self._global.layers,
+        outcome = outcome_of(
+            round_, selected, contributions, arrivals, self._selector, self._global.layers
         )
         with blaming(self._selector, f"learning from round {round_}"):
             self._selector.observe(outcome)
