@@ -22,7 +22,7 @@ from simfl.training.kernels.steps import batch_width
 SEATS = 16
 """Clients that train side by side, at most."""
 CARD_SHARE = 4
-"""For another seat this many times as much must be free as the first one took."""
+"""For another seat this many times as much must be free as the last one took."""
 WIDTHS = 4
 """Widths of batches whose seats are kept."""
 
@@ -46,23 +46,23 @@ class RecordedKernel(Kernel):
     def run(
         self, lanes: Sequence[Lane], x: torch.Tensor, y: torch.Tensor, training: LocalTraining
     ) -> Progress:
-        if self._loop is None:
-            try:
-                return self._run(lanes, x, y, training)
-            except RuntimeError as error:
-                if "captur" not in str(error).lower():
-                    raise
-                # The loss does something on the processor: it can't be recorded.
-                self._seats.clear()
-                self._loop = LoopKernel(self._module)
+        if self._loop is not None:
+            return self._loop.run(lanes, x, y, training)
+        if training is not self._training:
+            self._seats, self._training = {}, training
+        try:
+            return self._run(lanes, x, y, training)
+        except RuntimeError as error:
+            self._clear()
+            if "captur" not in str(error).lower():
+                raise
+        # The loss looks at numbers on the processor: it can't be recorded.
+        self._loop = LoopKernel(self._module)
         return self._loop.run(lanes, x, y, training)
 
     def _run(
         self, lanes: Sequence[Lane], x: torch.Tensor, y: torch.Tensor, training: LocalTraining
     ) -> Progress:
-        if training is not self._training:
-            self._seats.clear()
-            self._training = training
         progress = Progress.none(lanes)
         widths = [
             batch_width(lane.segment, training.batch_size) if lane.segment.steps else 0
@@ -85,29 +85,35 @@ class RecordedKernel(Kernel):
         if key not in self._seats and len(self._seats) >= WIDTHS:
             del self._seats[next(iter(self._seats))]
         seats = self._seats.setdefault(key, [])
-        while len(seats) < min(len(lanes), SEATS) and self._has_room(seats):
-            before = self._free()
-            seats.append(Seat(self._module, self._training, x, y, width, key[1]))
-            self._seat_bytes = (
-                max(before - self._free(), 0) if len(seats) == 1 else self._seat_bytes
-            )
         for seat in seats:
             seat.wait_for_others()
         trained = []
         for place, lane in enumerate(lanes):
-            seat = seats[place % len(seats)]
-            with seat.here():
-                trained.append(seat.train(lane, x, y))
+            if place == len(seats) < SEATS and (not seats or self._has_room()):
+                free = free_bytes(self._device)
+                seats.append(Seat(self._module, self._training, x, y, *key))
+                seats[-1].get_ready(lane.segment.steps)
+                self._seat_bytes = free - free_bytes(self._device)
+            trained.append(seats[place % len(seats)].train(lane, x, y))
         for seat in seats:
             seat.let_others_wait()
         sums = torch.stack([sums for _, sums in trained]).cpu()
         return [(params, own) for (params, _), own in zip(trained, sums, strict=True)]
 
-    def _has_room(self, seats: Sequence[Seat]) -> bool:
-        return not seats or self._free() > CARD_SHARE * self._seat_bytes
+    def _has_room(self) -> bool:
+        """Whether there is room for one more seat like the last one."""
+        return free_bytes(self._device) > CARD_SHARE * self._seat_bytes
 
-    def _free(self) -> int:
-        return torch.cuda.mem_get_info(self._device)[0] if self._device.type == "cuda" else 0
+    def _clear(self) -> None:
+        """Give all seats back, once nobody works at them."""
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+        self._seats = {}
+
+
+def free_bytes(device: torch.device) -> int:
+    """Return how much of a card's memory is free (of a CPU: no matter)."""
+    return int(torch.cuda.mem_get_info(device)[0]) if device.type == "cuda" else 1
 
 
 def can_record(module: nn.Module, shape: tuple[int, ...]) -> bool:

@@ -53,11 +53,13 @@ class Seat:
     ) -> None:
         self._module, self._training, self._width = deepcopy(module).train(), training, width
         layout, device = Layout.of(module), x.device
-        self._flat, self._base, self._offset = torch.zeros(3, 1, layout.size, device=device)
+        self._flat = torch.zeros(1, layout.size, device=device)
+        self._base = torch.zeros_like(self._flat) if training.proximal else self._flat
+        self._offset = torch.zeros_like(self._flat) if corrected else None
         for name, view in layout.views(self._flat[0]).items():
             self._module.get_parameter(name).data = view
         self._parameters = list(self._module.parameters())
-        offset = [self._offset] if corrected else None
+        offset = None if self._offset is None else [self._offset]
         self._optimizer = LaneOptimizer(training, [self._flat], [self._base], offset)
         batches = BLOCK_BYTES // (width * x[:1].numel() * x.element_size())
         self._room = max(batches // STEPS, 1) * STEPS
@@ -74,10 +76,6 @@ class Seat:
             self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._recordings: dict[int, Callable[[], None]] = {}
 
-    def here(self) -> AbstractContextManager[object]:
-        """Let operations be those of this seat's stream."""
-        return nullcontext() if self._stream is None else torch.cuda.stream(self._stream)
-
     def wait_for_others(self) -> None:
         """Begin after everything that was asked of the device so far."""
         if self._stream is not None:
@@ -87,6 +85,12 @@ class Seat:
         """Let everything that is asked of the device from now on begin after this seat is done."""
         if self._stream is not None:
             torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
+
+    def get_ready(self, steps: int) -> None:
+        """Record what it takes to make so many steps, as far as it is not recorded."""
+        with self._here():
+            for count in set(_runs(steps)) - set(self._recordings):
+                self._recordings[count] = self._record(count)
 
     def train(
         self, lane: Lane, x: torch.Tensor, y: torch.Tensor
@@ -100,20 +104,21 @@ class Seat:
             x: `(n, ...)` inputs that its rows index.
             y: `(n, ...)` targets.
         """
-        for count in set(_runs(lane.segment.steps)):
-            self._get_ready(count)
-        self._sit_down(lane)
-        for first, last in self._load(lane, x, y):
-            self._at.zero_()
-            for count in _runs(last - first):
-                self._recordings[count]()
-        return self._flat[0].clone(), self._sums.clone()
+        self.get_ready(lane.segment.steps)
+        with self._here():
+            self._sit_down(lane)
+            for first, last in self._load(lane, x, y):
+                self._at.zero_()
+                for count in _runs(last - first):
+                    self._recordings[count]()
+            return self._flat[0].clone(), self._sums.clone()
 
     def _sit_down(self, lane: Lane) -> None:
         self._flat.copy_(lane.start)
         if self._training.proximal:
             self._base.copy_(lane.base)
-        if lane.offset is not None:
+        if self._offset is not None:
+            assert lane.offset is not None
             self._offset.copy_(lane.offset)
         self._optimizer.forget()
         self._sums.zero_()
@@ -145,13 +150,14 @@ class Seat:
     def _sent(self, array: NDArray[Any]) -> torch.Tensor:
         return torch.from_numpy(array).to(self._flat.device, non_blocking=True)
 
-    def _get_ready(self, count: int) -> None:
-        """Record `count` steps, unless they are."""
-        if count in self._recordings:
-            return
+    def _here(self) -> AbstractContextManager[object]:
+        """Let operations be those of this seat's stream."""
+        return nullcontext() if self._stream is None else torch.cuda.stream(self._stream)
+
+    def _record(self, count: int) -> Callable[[], None]:
+        """Return what makes `count` steps."""
         if self._stream is None:
-            self._recordings[count] = partial(self._step, count)
-            return
+            return partial(self._step, count)
         for _ in range(0 if self._recordings else WARM_UP):
             self._at.zero_()
             self._step(1)
@@ -162,7 +168,7 @@ class Seat:
             self._step(count)
         finally:
             graph.capture_end()
-        self._recordings[count] = graph.replay
+        return graph.replay
 
     def _step(self, count: int) -> None:
         """Make the next `count` steps of the block."""

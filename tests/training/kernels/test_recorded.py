@@ -12,7 +12,7 @@ from simfl.components.optimizers.adam import Adam
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import Plan
 from simfl.training.flat import build
-from simfl.training.kernels import LoopKernel, choose_kernel
+from simfl.training.kernels import LoopKernel, choose_kernel, recorded
 from simfl.training.kernels.recorded import RecordedKernel, can_record
 from tests.training.learning_stubs import (
     Chained,
@@ -107,6 +107,27 @@ def test_blocks_of_steps_and_augmented_images(device, monkeypatch):
     for some, all_, loop in zip(blocks.params, whole.params, expected.params, strict=True):
         assert torch.equal(some, all_)
         assert close(all_.cpu().numpy(), loop.cpu().numpy())
+
+
+@pytest.mark.parametrize(("seat_bytes", "count"), [(25, 1), (15, 3), (1, 16)])
+def test_seats_are_as_many_as_the_card_has_room_for(monkeypatch, seat_bytes, count):
+    """Of 100 bytes each takes some; another is made where four times as much is free."""
+    seats = []
+
+    class Made(recorded.Seat):
+        def __init__(self, *args):
+            super().__init__(*args)
+            seats.append(self)
+
+    monkeypatch.setattr(recorded, "Seat", Made)
+    monkeypatch.setattr(recorded, "free_bytes", lambda _device: 100 - seat_bytes * len(seats))
+    sizes = [40] * 24
+    task = make_task(Residual(), sizes, training=WAYS["momentum"])
+    lanes = lanes_of(task, make_orders(sizes), initial(task))
+    kernel = RecordedKernel(build(task.model, task.shape, task.classes))
+    for part in (lanes[:1], lanes, lanes):
+        trained(kernel, task, part, "cpu")
+    assert len(seats) == count
 
 
 class Counted(nn.Linear):
