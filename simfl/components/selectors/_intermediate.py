@@ -11,7 +11,7 @@ k-DPP without looking at all items", NeurIPS 2020.
 
 import math
 from collections.abc import Iterator
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 
@@ -49,33 +49,67 @@ class Sketch:
     Attributes:
         diagonal: `(n,)` of L.
         applied: `(n, r + 1)` S times orthonormal vectors that are near its leading eigenvectors.
+        parts: how many times profiles have come.
     """
 
     def __init__(self, profiles: Vectors, rank: int) -> None:
-        n = len(profiles)
+        self._rank = rank
         # From one of them, so that profiles which are all equal are exactly zero.
-        self._centred = centred = profiles.astype(np.float64) - profiles[0]
-        self._squares = squares = np.einsum("ij,ij->i", centred, centred)
+        self._origin = profiles[0]
+        self._centred = np.zeros((0, profiles.shape[1]))
+        self._squares: Floats = np.zeros(0)
+        self._basis: Floats = np.zeros((0, 0))
+        self._distances_applied: Floats = np.zeros((0, 0))
+        self._largest = 0.0
+        self.parts = 0
+        self.extend(profiles)
+
+    def extend(self, profiles: Vectors) -> None:
+        """Take `(m, d)` more, which come last.  O(n m (d + r)), of n with them.
+
+        Vectors that are orthonormal among some of the profiles are so among all, zero for others.
+        """
+        known, held = self._basis.shape
+        fresh = profiles.astype(np.float64) - self._origin
+        self._centred = np.concatenate([self._centred, fresh])
+        self._squares = np.einsum("ij,ij->i", self._centred, self._centred)
+        n = len(self._centred)
         # What all are from some clients spans about what leads (Nyström's method).
-        some = np.sort(Seeds(0).stream("landmarks").permutation(n)[:rank])
-        basis, _ = np.linalg.qr(np.column_stack([np.ones(n), self._from(some).T]))
-        self._largest, applied = 0.0, np.zeros(basis.shape)  # distances times the basis
-        for rows, columns in _tiles(n):
+        some = np.sort(Seeds(0).stream("landmarks").permutation(n)[: self._rank])
+        own, _ = np.linalg.qr(np.column_stack([np.ones(n - known), self._from(some)[:, known:].T]))
+        basis = np.zeros((n, held + own.shape[1]))
+        basis[:known, :held], basis[known:, held:] = self._basis, own
+        applied = np.zeros(basis.shape)  # distances times the basis
+        applied[:known, :held] = self._distances_applied
+        old, new = slice(0, held), slice(held, None)
+        for rows, columns in _tiles(known, n):
             part = self._distances(rows, columns)
             if rows == columns:
                 np.fill_diagonal(part, 0.0)
             self._largest = max(self._largest, float(part.max()))
-            applied[rows] += part @ basis[columns]
+            applied[rows, new] += part @ basis[columns, new]
             if rows != columns:  # distances are symmetric
-                applied[columns] += part.T @ basis[rows]
+                theirs = old if rows.start < known else new
+                applied[columns, theirs] += part.T @ basis[rows, theirs]
+        if basis.shape[1] > self._rank + 1:
+            turned = _leading(basis, applied / (self._largest or 1.0), self._rank)
+            basis, applied = basis @ turned, applied @ turned
+        self._basis, self._distances_applied = basis, applied
+        self.parts += 1
+        self._conclude()
+
+    def _conclude(self) -> None:
+        """Turn distances into similarities."""
+        n, squares, centred = len(self._centred), self._squares, self._centred
+        applied, ones = self._distances_applied, self._basis.sum(axis=0)
         self.diagonal: Floats = np.ones(n)
         self.applied: Floats = np.zeros((n, 1))
         if self._largest:  # else all are equal, S the identity, and nothing leads
             # S is 1 - distance / largest; a vector of ones is in the basis.
-            sums = applied @ basis.sum(axis=0)
+            sums = applied @ ones
             square_sums = n * squares + squares.sum() - 2 * centred @ centred.sum(axis=0)
             self.diagonal = n - (2 * sums - square_sums / self._largest) / self._largest
-            self.applied = basis.sum(axis=0) - applied / self._largest
+            self.applied = ones - applied / self._largest
 
     def similarities(self, rows: Ids) -> Floats:
         """Return `(m, n)` rows of S (Eq. 14)."""
@@ -99,10 +133,34 @@ class Sketch:
         return part
 
 
-def _tiles(n: int, size: int = 512) -> Iterator[tuple[slice, slice]]:
-    """Yield the blocks of an `(n, n)` symmetric table on and above its diagonal."""
-    blocks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    yield from combinations_with_replacement(blocks, 2)
+def _leading(basis: Floats, distances_applied: Floats, rank: int) -> Floats:
+    """Return `(b, rank + 1)` which mixtures of a basis lead, a vector of ones among what they span.
+
+    Args:
+        basis: `(n, b)` orthonormal vectors that span a vector of ones.
+        distances_applied: `(n, b)` distances, of which the largest is 1, times the basis.
+        rank: how many there are beside the vector of ones.
+    """
+    ones = basis.sum(axis=0)
+    applied = ones - distances_applied
+    first = ones / np.linalg.norm(ones)
+    others = applied - np.outer(applied @ first, first)
+    _, vectors = np.linalg.eigh(others.T @ others)
+    mixtures, _ = np.linalg.qr(np.column_stack([first, vectors[:, -rank:]]))
+    return mixtures
+
+
+def _tiles(known: int, n: int, size: int = 512) -> Iterator[tuple[slice, slice]]:
+    """Yield the blocks of an `(n, n)` symmetric table, but for the first `(known, known)` of it.
+
+    On and above its diagonal.
+    """
+    old, new = (
+        [slice(start, min(start + size, end)) for start in range(begin, end, size)]
+        for begin, end in ((0, known), (known, n))
+    )
+    yield from product(old, new)
+    yield from combinations_with_replacement(new, 2)
 
 
 class IntermediateKDpp:

@@ -68,8 +68,9 @@ class KDppSelector(Selector):
     `representative_gradient`: a local training and a model up).  Server: O(N^2 d + N^3) whenever
     profiles come in, which is mostly once; then O(N k^2) per choice, as often as it takes to choose
     available clients only; where they are so few that it hardly would, O(A^3) for A of them.  Of
-    more than 2,000 clients up to about 40 are chosen without the N^3, just as likely: O(N^2 d)
-    whenever profiles come in, then O(N k^4) per choice, and no memory of N^2.
+    more than 2,000 clients up to about 40 are chosen without the N^3, just as likely: O(N M d)
+    whenever M profiles come in (O(N^2 d) if old ones change), then O(N k^4) per choice, and no
+    memory of N^2.
     """
 
     needs_training: ClassVar[bool] = True
@@ -84,6 +85,7 @@ class KDppSelector(Selector):
     )
 
     _profiles: Vectors | None = PrivateAttr(default=None)
+    _part: Ids | None = PrivateAttr(default=None)  # with which others a profile came; -1: none
     _answered: Flags | None = PrivateAttr(default=None)
     _last: int = PrivateAttr(default=-1)  # 0-based round of the last selection
     _kernel: Floats | None = PrivateAttr(default=None)
@@ -135,9 +137,18 @@ class KDppSelector(Selector):
         answered[report.clients] = True
         self._answered = answered
         if len(report.clients):
-            known = self._profiles
-            self._profiles = stored(known, view.clients, report.clients, report.values)
-            self._forget()
+            before = present(self._profiles, view.clients)
+            self._profiles = stored(self._profiles, view.clients, report.clients, report.values)
+            known = present(self._profiles, view.clients)
+            if before[report.clients].any():  # they may differ from what they were
+                self._part = np.where(known, 0, -1)
+                self._forget()
+            elif (fresh := known & ~before).any():
+                part = np.where(before, 0, -1)
+                if self._part is not None:
+                    part[: len(self._part)] = self._part
+                part[fresh] = part.max() + 1
+                self._part, self._kernel, self._sampler = part, None, None
 
     def _forget(self) -> None:
         """Forget what follows from the profiles."""
@@ -148,10 +159,10 @@ class KDppSelector(Selector):
         """Return `k` of `ids`, by the k-DPP over their profiles."""
         everybody = self._everybody()
         if len(everybody) > DECOMPOSED:
-            dpp = IntermediateKDpp(self._sketch(rank_for(k)), np.searchsorted(everybody, ids), k)
+            dpp = IntermediateKDpp(self._sketch(rank_for(k)), _places(everybody, ids), k)
             chosen = dpp.sample(rng, DRAWS) if dpp.points <= POINTS else None
             if chosen is not None:
-                return everybody[chosen]
+                return np.sort(everybody[chosen])
             logger.info("k_dpp: the kernel of %d clients is decomposed", len(ids))
         return self._sample_decomposed(ids, k, rng)
 
@@ -166,27 +177,38 @@ class KDppSelector(Selector):
         if share < 1 and share**k * _TRIES >= 1:
             dpp = self._k_dpp(everybody, k)
             for _ in range(_TRIES):
-                chosen = everybody[dpp.sample(k, rng)]
+                chosen = np.sort(everybody[dpp.sample(k, rng)])
                 if np.isin(chosen, ids, assume_unique=True).all():
                     return chosen
         return ids[self._k_dpp(ids, k).sample(k, rng)]
 
     def _sketch(self, rank: int) -> Sketch:
-        if rank not in self._sketches:
-            assert self._profiles is not None
-            self._sketches[rank] = Sketch(self._profiles[self._everybody()], rank)
-        return self._sketches[rank]
+        """Return what is known of everybody's kernel, as it has come to be known part by part."""
+        assert self._profiles is not None
+        everybody, sketch = self._everybody(), self._sketches.get(rank)
+        of = np.zeros(len(everybody)) if self._part is None else self._part[everybody]
+        parts = np.split(everybody, np.flatnonzero(np.diff(of)) + 1)
+        for part in parts[sketch.parts :] if sketch else parts:
+            if sketch is None:
+                sketch = self._sketches[rank] = Sketch(self._profiles[part], rank)
+            else:
+                sketch.extend(self._profiles[part])
+        assert sketch is not None
+        return sketch
 
     def _everybody(self) -> Ids:
-        """Return who has a profile."""
+        """Return who has a profile; of many, in the order in which profiles came."""
         assert self._profiles is not None
-        return np.flatnonzero(present(self._profiles, len(self._profiles)))
+        known = np.flatnonzero(present(self._profiles, len(self._profiles)))
+        if len(known) <= DECOMPOSED or self._part is None:
+            return known
+        return known[np.argsort(self._part[known], kind="stable")]
 
     def _k_dpp(self, ids: Ids, k: int) -> KDpp:
         """Return the k-DPP over the profiles of `ids`: the full one's kernel, restricted."""
         if self._sampler is None or not np.array_equal(self._sampler[0], ids):
             everybody = self._everybody()
-            kernel = self._kernel_of(everybody, np.searchsorted(everybody, ids))
+            kernel = self._kernel_of(everybody, _places(everybody, ids))
             self._sampler = ids, KDpp(kernel)
             if self._sampler[1].rank < k:
                 logger.info("k_dpp: the kernel has rank %d < %d", self._sampler[1].rank, k)
@@ -219,3 +241,9 @@ class KDppSelector(Selector):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         super().load_state_dict(state)
         self._forget()
+
+
+def _places(everybody: Ids, ids: Ids) -> Ids:
+    """Return `(m,)` where `ids` stand among `everybody`."""
+    order = np.argsort(everybody)
+    return order[np.searchsorted(everybody, ids, sorter=order)]

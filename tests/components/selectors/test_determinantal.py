@@ -135,15 +135,28 @@ def test_stable_for_a_thousand_clients() -> None:
         assert np.array_equal(sample, np.sort(sample))
 
 
-@pytest.mark.parametrize("rank", [pytest.param(2, marks=pytest.mark.slow), 9])
+def in_parts(profiles: NDArray[np.float32], rank: int, ends: Sequence[int]) -> Sketch:
+    """Return what is known where profiles come part by part."""
+    first, *others = np.split(profiles, ends)
+    sketch = Sketch(first, rank)
+    for part in others:
+        sketch.extend(part)
+    return sketch
+
+
+@pytest.mark.parametrize(
+    ("rank", "ends"), [pytest.param(2, [], marks=pytest.mark.slow), (9, []), (2, [4, 5])]
+)
 @pytest.mark.parametrize("k", [1, 3])
-def test_what_is_known_of_a_large_kernel_does_not_change_what_is_drawn(rank: int, k: int) -> None:
+def test_what_is_known_of_a_large_kernel_does_not_change_what_is_drawn(
+    rank: int, ends: list[int], k: int
+) -> None:
     f = np.random.default_rng(3).normal(size=(9, 3)).astype(np.float32)
     S = similarity(distances(f, f, "L2"))
     ids = np.array([0, 2, 3, 4, 6, 7, 8])
     L = (S @ S)[np.ix_(ids, ids)]
     expected = {tuple(ids[list(Y)].tolist()): p for Y, p in brute_force(L, k).items()}
-    dpp, rng = IntermediateKDpp(Sketch(f, rank), ids, k), np.random.default_rng(0)
+    dpp, rng = IntermediateKDpp(in_parts(f, rank, ends), ids, k), np.random.default_rng(0)
     drawn = [dpp.sample(rng, tries=10_000) for _ in range(1500)]
     compare([chosen for chosen in drawn if chosen is not None], ids.tolist(), expected)
     assert all(chosen is not None for chosen in drawn)
@@ -180,6 +193,32 @@ def test_what_is_known_of_a_large_kernel_is_right(n: int) -> None:
     assert sketch.similarities(np.arange(n)[::-1]) == pytest.approx(S[::-1], rel=1e-9, abs=1e-7)
     assert sketch.diagonal == pytest.approx((S**2).sum(axis=1), rel=1e-9)
     assert (sketch.applied**2).sum(axis=1) == pytest.approx(sketch.diagonal, rel=1e-6)
+
+
+@pytest.mark.parametrize("ends", [[1], [20, 21, 350, 390]])
+@pytest.mark.parametrize("rank", [3, 12])
+def test_however_profiles_come_as_much_is_known_of_their_kernel(rank: int, ends: list[int]) -> None:
+    """Draws are exact where that is a part of the kernel, and few where it is most of it."""
+    f = np.random.default_rng(0).normal(size=(400, 7)).astype(np.float32)
+    sketch, S = in_parts(f, rank, ends), similarity(distances(f, f, "L2"))
+    L = S @ S
+    assert sketch.similarities(np.arange(400)[::-1]) == pytest.approx(S[::-1], rel=1e-9, abs=1e-7)
+    assert sketch.diagonal == pytest.approx(np.diag(L), rel=1e-9)
+    assert sketch.applied.shape == (400, rank + 1)
+    rest = np.linalg.eigvalsh(L - sketch.applied @ sketch.applied.T)
+    assert rest[0] > -1e-9 * np.trace(L)
+    at_once = Sketch(f, rank).applied
+    assert (sketch.applied**2).sum() > 0.98 * (at_once**2).sum()
+    assert np.trace(L) - (sketch.applied**2).sum() < 1.3 * (np.trace(L) - (at_once**2).sum())
+
+
+def test_profiles_that_come_later_may_be_the_first_that_differ() -> None:
+    f = np.random.default_rng(0).normal(size=(9, 3)).astype(np.float32)
+    f[:5] = f[0]
+    sketch, S = in_parts(f, 9, [2, 5]), similarity(distances(f, f, "L2"))
+    assert sketch.similarities(np.arange(9)) == pytest.approx(S, rel=1e-9, abs=1e-7)
+    assert sketch.diagonal == pytest.approx((S**2).sum(axis=1), rel=1e-9)
+    assert in_parts(f[:5], 5, [2]).diagonal.tolist() == [1.0] * 5
 
 
 def test_of_a_large_fleet_with_equal_profiles_all_sets_are_equally_likely() -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from simfl.components.selectors import k_dpp
 from simfl.components.selectors._determinantal import similarity
-from simfl.components.selectors._vectors import distances
+from simfl.components.selectors._intermediate import Sketch
+from simfl.components.selectors._vectors import Vectors, distances
 from simfl.components.selectors.k_dpp import KDppSelector
 from simfl.components.selectors.uniform import Uniform
 from simfl.testing.fake_server import FakeServer
@@ -137,12 +138,32 @@ def test_of_many_clients_it_is_decomposed_where_nothing_else_helps(
     assert mean_gemd(planted(0.1), KDppSelector(), 100) < 0.05
 
 
+def test_of_many_clients_only_those_whose_profiles_are_new_are_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[int] = []
+    extend = Sketch.extend
+
+    def counted(self: Sketch, profiles: Vectors) -> None:
+        compared.append(len(profiles))
+        extend(self, profiles)
+
+    monkeypatch.setattr(Sketch, "extend", counted)
+    server, rng = FakeServer.random(2600), np.random.default_rng(0)
+    selector = KDppSelector(refresh_every=4)
+    server.vectors[2500] = np.nan
+    for many in (2500, 2590, 2600, 2600, 2600):
+        server.available = np.arange(2600 - many, 2600)
+        server.play(selector, 1, 4, rng)
+    assert compared == [2499, 90, 10, 2599]  # in the fifth round everybody's are new
+
+
 @pytest.mark.parametrize("decomposed", [2000, 0])
 def test_the_decomposition_is_not_stored(decomposed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(k_dpp, "DECOMPOSED", decomposed)
     server, selector = FakeServer.random(10), KDppSelector()
     server.play(selector, 1, 3, np.random.default_rng(0))
-    assert set(selector.state_dict()) == {"_profiles", "_answered", "_last"}
+    assert set(selector.state_dict()) == {"_profiles", "_part", "_answered", "_last"}
 
 
 def test_whatever_is_remembered_few_of_many_are_chosen_by_the_same_bits(
@@ -154,7 +175,9 @@ def test_whatever_is_remembered_few_of_many_are_chosen_by_the_same_bits(
     server, rng = FakeServer.random(70), np.random.default_rng(0)
     server.vectors = rng.normal(size=(7, 5)).repeat(10, axis=0) + 1e-4 * rng.normal(size=(70, 5))
     selector, again = KDppSelector(), KDppSelector()
-    server.play(selector, 1, 20, rng)
+    for many in (62, 66, 70):  # profiles come part by part
+        server.available = np.arange(70 - many, 70)
+        server.play(selector, 1, 20, rng)
     again.load_state_dict(selector.state_dict())
     server.available = np.arange(55)
     chosen, anew = (
