@@ -18,7 +18,7 @@ from simfl.errors import InputError, ScenarioError
 from simfl.scenario.document import Document
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.experiment import Experiment
-from simfl.scenario.problems import Problem, report
+from simfl.scenario.problems import Problem, lost_folder, report
 from simfl.scenario.whole import Objection, of_the_whole
 
 OWN_MODELS = "simfl.components.models."
@@ -56,7 +56,9 @@ def complaints(scenario: Experiment, *, trains: bool = True) -> list[str]:
 def placed(scenario: Experiment, problems: Iterable[Objection]) -> list[str]:
     """Return a line for each of the `problems`, with its place in the file."""
     document = scenario._document or Document.of({})
-    return report(document, [Problem(path, message) for path, message in problems]).splitlines()
+    found = [Problem(path, message) for path, message in problems]
+    lost = lost_folder(scenario.folder) if found else []
+    return report(document, [*lost, *found]).splitlines()
 
 
 def objections(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -51,6 +52,14 @@ def explained(document: Document, error: ValidationError) -> list[Problem]:
     """Return what pydantic found wrong with `document`, as its writer would say it."""
     problems = _unfold(error.errors(include_url=False), (), Experiment, document.data)
     return merged(document, list(islice(problems, MOST_PROBLEMS)))
+
+
+def lost_folder(folder: object) -> list[Problem]:
+    """Say of a run from elsewhere that the folder of its files is not here, and what helps."""
+    if not isinstance(folder, str | Path) or Path(folder).is_dir():
+        return []
+    told = f"there is no folder {folder}, where the files should be that the scenario names"
+    return [Problem(("folder",), f"{told}; name here where they are")]
 
 
 def first_message(error: ValidationError) -> str:

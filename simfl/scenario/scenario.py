@@ -12,7 +12,7 @@ from simfl.errors import ScenarioError
 from simfl.scenario.checks import objections
 from simfl.scenario.document import Document, file_names, safe_name
 from simfl.scenario.parts.experiment import Experiment
-from simfl.scenario.problems import Problem, explained, report, truths_for_numbers
+from simfl.scenario.problems import Problem, explained, lost_folder, report, truths_for_numbers
 
 
 class Scenario(Experiment):
@@ -70,10 +70,10 @@ def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
         with beside(folder):
             scenario = Scenario.model_validate(data, context={"folder": folder})
     except ValidationError as error:
-        return None, explained(document, error)
+        return None, [*lost_folder(data.get("folder")), *explained(document, error)]
     if problems := list(truths_for_numbers(document.data, scenario.to_dict())):
         return None, problems
     if problems := [Problem(path, message) for path, message in objections(scenario)]:
-        return None, problems
+        return None, [*lost_folder(data.get("folder")), *problems]
     scenario._document = document
     return scenario, []

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from simfl.components.optimizers.sgd import Sgd
 from simfl.errors import ScenarioError
 from simfl.scenario import Document, Scenario
+from simfl.scenario.checks import refuse
 from simfl.scenario.parts.experiment import parse_seeds
 from simfl.scenario.variants import expand
 from tests.scenario.written import FULL, MINIMAL
@@ -182,8 +183,35 @@ def test_files_are_looked_up_beside_the_scenario(tmp_path: Path) -> None:
     (elsewhere / "b.yaml").write_text(f"folder: ..\n{text}")
     assert Scenario.load(elsewhere / "b.yaml").root.resolve() == tmp_path.resolve()
     (elsewhere / "c.yaml").write_text(text)
-    with pytest.raises(ScenarioError, match=r"c\.yaml:3:27: fleet\.uplink: can't read"):
+    with pytest.raises(ScenarioError, match=r"c\.yaml:3:27: fleet\.uplink: can't read") as told:
         Scenario.load(elsewhere / "c.yaml")
+    assert "there is no folder" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "named"),
+    [
+        (
+            "uplink: {distribution: empirical, file: wifi.csv, column: speed, unit: Mbit/s}",
+            "uplink",
+        ),
+        ("availability: {name: trace, file: on.csv}", "availability"),  # looked for later
+    ],
+)
+def test_a_folder_that_is_not_here_is_told_of_first(file: str, named: str, tmp_path: Path) -> None:
+    """A run from another machine named files "not there", and not that `folder` finds them."""
+    text = (
+        f"data: {{dataset: synthetic}}\nmodel: logistic_regression\nfleet: {{count: 5, {file}}}\n"
+    )
+    (tmp_path / "a.yaml").write_text(f"folder: /of/the/author\n{text}")
+    with pytest.raises(ScenarioError) as told:
+        refuse({"default": Scenario.load(tmp_path / "a.yaml")})
+    first, second = str(told.value).splitlines()
+    assert first.endswith(
+        "a.yaml:1:9: folder: there is no folder /of/the/author, where the files should be that the "
+        "scenario names; name here where they are"
+    )
+    assert f"{named}: can't read" in second
 
 
 @pytest.mark.parametrize(
