@@ -114,12 +114,14 @@ class ClientEvaluation:
 def _spread(whom: str, values: Floats, samples: Floats) -> Spread:
     """Return how well clients are served that are given worst first."""
     tenth = math.ceil(len(values) / 10)
+    with np.errstate(invalid="ignore"):  # losses of a training that diverged have none
+        std = float(values.std())
     return Spread(
         whom=whom,
         clients=len(values),
         mean=float(values.mean()),
         pooled=float(np.average(values, weights=samples)),
-        std=float(values.std()),
+        std=std,
         worst_tenth=float(values[:tenth].mean()),
         best_tenth=float(values[-tenth:].mean()),
     )

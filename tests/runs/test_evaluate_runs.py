@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,17 @@ def test_a_regression_is_judged_by_its_loss(run_tiny: RunTiny) -> None:
     assert everybody.mean == pytest.approx(losses.mean())
     assert (everybody.worst_tenth, everybody.best_tenth) == (losses.max(), losses.min())
     assert (found.clients["mean_absolute_error"] > 0).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_losses_that_diverged_have_no_spread(run_tiny: RunTiny) -> None:
+    """NumPy warned, with a line of its own code, beside the table."""
+    changes = {"data.dataset": "synthetic_regression", "training.loss": "mean_squared_error"}
+    found = evaluate(run_tiny(changes))
+    diverged = replace(found, clients=found.clients.assign(loss=math.inf))
+    everybody, *_ = diverged.spreads
+    assert math.isinf(everybody.mean)
+    assert math.isnan(everybody.std)
 
 
 def test_without_records_of_clients_nobody_was_heard_or_not(run_tiny: RunTiny) -> None:
