@@ -62,10 +62,21 @@ def _of_learning(scenario: Scenario) -> Iterator[Assumption]:
             if known or (not written and _says(part, key)):
                 continue
             if key != "epochs" or scenario.training.steps is None:
-                yield Assumption((section, key), _told(getattr(part, key)))
+                more = _left_out(scenario) if key == "partition" else ""
+                yield Assumption((section, key), _told(getattr(part, key)) + more)
     optimizer = scenario.training.optimizer
     if not _says(optimizer, "lr"):
         yield Assumption(("training", "optimizer", "lr"), f"{optimizer.lr:g}")
+
+
+def _left_out(scenario: Scenario) -> str:
+    """Say how many of the data set's own clients take part, where some do not."""
+    data = scenario.data
+    with suppress(InputError):  # told by whoever looks for mistakes
+        known = data.dataset.natural_known if data.partition.deals_natural else None
+        if known is not None and known > scenario.devices:
+            return f", {scenario.devices:,} of the data set's own {known:,} clients"
+    return ""
 
 
 def _of_model(scenario: Scenario) -> Iterator[Assumption]:

@@ -167,3 +167,11 @@ def test_devices_without_a_count_are_the_data_sets_clients(tmp_path: Path) -> No
     ):
         with pytest.raises(ScenarioError, match="missing key 'count'"):
             Scenario.from_dict(BARE | data | unknown)
+
+
+def test_clients_that_are_left_out_are_told() -> None:
+    """Of 40 hospitals 30 took part, and nothing said so."""
+    data = {"dataset": {"name": "synthetic", "clients": 40}}
+    assert told(data=data)["data.partition"] == "natural, 30 of the data set's own 40 clients"
+    assert told(data=data, fleet={"count": 40})["data.partition"] == "natural"
+    assert "data.partition" not in told(data={**data, "partition": "natural"})
