@@ -379,6 +379,19 @@ class TestRefusals:
         assert one.scenario["fleet"][0]["uplink"] == "1 kbit/s"
         assert one.scenario["rounds"]["clients"] == tuning.trials[0].parameters["rounds.clients"]
 
+    def test_what_only_the_variant_has_is_tuned(self, tmp_path: Path) -> None:
+        """Every trial was refused: `buffer` is no option of the policy that it replaces."""
+        fedbuff = {"rounds.policy": {"name": "fedbuff", "buffer": 4}, "aggregation": "fedbuff"}
+        spec = {**CLOCK, "parameters": {"rounds.policy.buffer": [1, 2]}, "trials": 2}
+        scenario = document(spec, variants={"waits": {}, "fedbuff": fedbuff}, seeds=[3])
+        tuning = tune(scenario, tmp_path, Options(time_only=True), variant="fedbuff")
+        for trial in tuning.trials:
+            assert trial.state == "done"
+            [one] = find_runs([tmp_path / trial.name])
+            assert one.seed == 3
+            policy = one.scenario["rounds"]["policy"]
+            assert policy["buffer"] == trial.parameters["rounds.policy.buffer"]
+
     def test_it_is_told_how_to_get_optuna(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

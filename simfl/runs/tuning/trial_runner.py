@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -20,7 +19,7 @@ from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.parts.tune import LEARNT, Tune
 from simfl.scenario.scenario import read
-from simfl.scenario.variants import try_out
+from simfl.scenario.variants import try_out, variant
 
 
 class TrialRunner:
@@ -104,18 +103,12 @@ class TrialRunner:
         Raises:
             ScenarioError: it can't be run.
         """
-        document = self._document
-        chosen = [
-            document.override(path, ("tune", "parameters", path), value)
-            for path, value in parameters.items()
-        ]
-        overrides = (*document.overrides, *chosen)  # what is tuned wins over --set
-        for override in overrides:
-            document = document.change(override)
-        data = {key: value for key, value in document.data.items() if key != "tune"}
-        document = replace(document, data=data, overrides=overrides)  # they win over a variant's
-        variants = None if self._variant is None else [self._variant]
-        asked = jobs(document, self.folder, self._seeds, variants)
+        document = variant(self._document, self._variant)  # which alone may know what is tuned
+        for path, value in parameters.items():  # it wins over --set
+            written = ("tune", "parameters", path)
+            document = document.change(self._document.override(path, written, value))
+        seeds = self._seeds or self.base.seeds or (self.base.seed,)
+        asked = jobs(document, self.folder, seeds)
         todo = [
             Job(
                 name,
