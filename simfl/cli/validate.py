@@ -29,7 +29,7 @@ def validate(
     from simfl.runs.job import refuse_an_idle_seed
     from simfl.scenario import Document, expand
     from simfl.scenario.checks import refuse
-    from simfl.scenario.scenario import read
+    from simfl.scenario.variants import read_with
 
     failures: list[str] = []
     for file in files:
@@ -45,6 +45,6 @@ def validate(
             named = len({run.variant for run in runs})
             seeds = len(runs) // named
             typer.echo(f"{file}: ok ({plural(named, 'variant')}, {plural(seeds, 'seed')})")
-            tell_assumptions(read(document), runs)
+            tell_assumptions(read_with(document, variants or ()), runs)
     if failures:
         raise ScenarioError("\n".join(failures))

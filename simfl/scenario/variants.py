@@ -89,15 +89,15 @@ def expand(
         ScenarioError: everything that is wrong with it or with a variant of it.
         InputError: there is no such variant, or no such seed.
     """
-    base = source if isinstance(source, Scenario) else read(source)
     only = None if only is None else list(only)  # they may come one by one
+    base = source if isinstance(source, Scenario) else read_with(source, only or ())
     seeds = base.seeds or (base.seed,) if seeds is None else _checked(seeds)
     if base.tune is not None and not base.variants:  # else a variant may have what it names
         try_out(_document(base), base.tune)
     if not base.variants and base.sweep is None:
         chosen = _chosen([_Todo(DEFAULT, None, ())], only)
         return [run for item in chosen for run in _runs(item, base, seeds)]
-    document = _document(base)
+    document = source if isinstance(source, Document) else _document(base)
     runs: list[Run] = []
     failures: list[str] = []
     for todo in _chosen(_combinations(base, document), only):
@@ -109,6 +109,28 @@ def expand(
         told = failures if base.sweep is None else _once_per_line(failures)
         raise ScenarioError("\n".join(dict.fromkeys(told)))
     return runs
+
+
+def read_with(document: Document, only: Sequence[str]) -> Scenario:
+    """Return the scenario that `document` describes, of which `only` these variants are asked for.
+
+    Where one of them alone has what `Document.set` changes, such as an option of its own round
+    policy, it is the scenario with that variant's changes.
+
+    Raises:
+        ScenarioError: everything that is wrong with it.
+    """
+    scenario, problems = check(document)
+    if scenario is not None:
+        return scenario
+    for name in only if document.overrides else ():
+        if name in (document.data.get("variants") or {}):
+            changed = variant(document, name)
+            several = {key: document.data[key] for key in _EXPANDED if key in document.data}
+            scenario, _ = check(replace(changed, data={**changed.data, **several}))
+            if scenario is not None:
+                return scenario
+    raise ScenarioError(report(document, problems))
 
 
 def _combinations(base: Scenario, document: Document) -> list[_Todo]:

@@ -149,3 +149,18 @@ def test_variants_that_are_none(line: str, words: str) -> None:
         runs(f"{BASE}variants:\n{line}\n")
     assert words in str(told.value)
     assert str(told.value).startswith("s.yaml:7:")
+
+
+def test_what_only_a_variant_asked_for_has_can_be_set() -> None:
+    """What tune advised, `--set rounds.policy.buffer=2` of the variant fedbuff, was refused."""
+    fedbuff = "  fedbuff: {rounds.policy: {name: fedbuff, buffer: 3}, aggregation: fedbuff}\n"
+    text, change = BASE + "seeds: [4, 5]\n" + VARIANTS + fedbuff, "rounds.policy.buffer=2"
+    found = runs(text, change, only=["fedbuff"])
+    assert list(found) == [("fedbuff", 4), ("fedbuff", 5)]
+    assert {one.rounds.policy.model_dump()["buffer"] for one in found.values()} == {2}
+    for only in (None, ["plain"], ["fedbuff", "plain"]):
+        with pytest.raises(ScenarioError, match=r"policy\.buffer: unknown key 'buffer'"):
+            runs(text, change, only=only)
+    broken = BASE.replace("logistic_regression", "7") + "variants: {own: {model: mlp}}\n"
+    with pytest.raises(ScenarioError, match=r"model: "):  # which is not for what was set
+        runs(broken, only=["own"])

@@ -18,8 +18,7 @@ from simfl.runs.tuning.trials import METRICS, State, Trial, best_of
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.parts.tune import LEARNT, Tune
-from simfl.scenario.scenario import read
-from simfl.scenario.variants import try_out, variant
+from simfl.scenario.variants import read_with, try_out, variant
 
 
 class TrialRunner:
@@ -53,7 +52,7 @@ class TrialRunner:
         seeds: Sequence[int] | None,
         overwrite: bool,
     ) -> None:
-        self.base = read(document)
+        self.base = read_with(document, [variant] if variant else [])
         self.spec = _looked_for(self.base, document.source, variant)
         self._tuned = try_out(document, self.spec, variant)
         _refuse_unknown(self.spec, self._tuned)
