@@ -186,6 +186,21 @@ def test_the_headlines_accuracy_is_told_from_the_tables(tmp_path: Path) -> None:
     assert tables[0].rows[0][1].text == "10.00%"
 
 
+def test_who_trained_nothing_is_not_said_to_have_failed(tmp_path: Path) -> None:
+    """Beside trained variants those of --time-only "never did", as if they had tried."""
+    spec = TINY | {"evaluation": {"targets": ["1%"]}}
+    trained = run(Scenario.from_dict(spec), tmp_path / "trained")
+    timed = run(Scenario.from_dict(spec), tmp_path / "timed", Options(time_only=True))
+    regression = {
+        "data": {"dataset": {"name": "synthetic_regression"}, "partition": "natural"},
+        "training": {"loss": "mean_squared_error"},
+    }
+    errors = run(Scenario.from_dict(TINY | regression), tmp_path / "errors")
+    alone = words.headline({"a": trained})
+    assert alone[0].startswith("Reached 1% after")
+    assert words.headline({"a": trained, "b": timed, "c": errors}) == alone
+
+
 def test_the_headline_tells_errors_where_there_is_no_accuracy(tmp_path: Path) -> None:
     """It told rounds alone, as if nothing had been learnt."""
     data = {"dataset": {"name": "synthetic_regression"}, "partition": "natural"}

@@ -9,6 +9,7 @@ from simfl.report.page.answer.pace import pace
 from simfl.report.page.answer.race import race
 from simfl.report.page.answer.standings import standings
 from simfl.runs.results.compare import target_text
+from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_targets, have_accuracy
 
 
@@ -20,6 +21,9 @@ def headline(groups: Groups) -> list[str]:
         return ["No round ended." if ended else "No round has ended yet."]
     if not have_accuracy(runs):
         return [*least_error(groups), *pace(groups)]
+    groups = {  # others never could
+        name: own for name, own in groups.items() if any(map(_may_have_accuracy, own))
+    }
     targets = all_targets(runs)
     met = [target for target in targets if any(run.reached(target) for run in runs)]
     missed = [target_text(target) for target in targets if target not in met]
@@ -34,6 +38,11 @@ def headline(groups: Groups) -> list[str]:
         never = f"{_nobody(groups)} {none}; the " if missed else "The "
         sentences.append(f"{never}best accuracy of any round was {best_accuracy(groups)}.")
     return sentences
+
+
+def _may_have_accuracy(run: RunResult) -> bool:
+    """Whether a run trains, with a loss that knows right answers."""
+    return not run.time_only and run.error is None
 
 
 def _nobody(groups: Groups) -> str:
