@@ -30,5 +30,9 @@ def export_command(
 
     if form not in FORMATS:
         raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")
-    for file in export(find_runs(folders), out, "parquet" if form == "parquet" else "csv"):
+    runs = find_runs(folders)
+    for file in export(runs, out, "parquet" if form == "parquet" else "csv"):
         typer.echo(file)
+    if unfinished := [str(run.folder) for run in runs if not run.finished]:
+        told = ", ".join(unfinished)
+        typer.echo(f"note: not finished, with the rounds so far: {told}", err=True)

@@ -11,6 +11,7 @@ from simfl import RunResult, Scenario, run
 from simfl.cli import main
 from simfl.errors import InputError
 from simfl.runs.results.export import concatenated, export
+from tests.made_runs import made_run
 from tests.tiny import TINY
 
 
@@ -52,6 +53,20 @@ def test_numbers_stay_what_they_are_beside_a_run_without_a_round(
     for name, table in ((n, concatenated([*none, *results], n)) for n in ("rounds", "clients")):
         assert table["seed"].dtype.kind == table["round"].dtype.kind == "i", name
         assert table["rounds.clients"].dropna().tolist(), name
+
+
+def test_runs_that_have_not_finished_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their last rows looked like what whole runs had come to."""
+    whole = made_run(tmp_path / "runs", "v", 0, [0.1, 0.5])
+    half = made_run(tmp_path / "runs", "v", 1, [0.1], finished=False)
+    assert main(["export", str(whole.folder), "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["export", str(tmp_path / "runs"), "--out", str(tmp_path / "out")]) == 0
+    told = f"note: not finished, with the rounds so far: {half.folder}\n"
+    assert capsys.readouterr().err == told
+    assert len(pd.read_csv(tmp_path / "out" / "rounds.csv")) == 3
 
 
 @pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
