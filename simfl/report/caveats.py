@@ -27,6 +27,8 @@ BUDGETS = (
 it is written, what a run took of it."""
 COURSE = ["end_s", *MOVED, "accuracy", "loss"]
 """Columns of `rounds.csv` in which runs that go different ways differ."""
+COARSE = 0.1
+"""Share of the time to a target for which nobody looked that is worth a word."""
 LARGER = 1.1
 """How many times the updates of another variant's rounds make one's rounds larger than those."""
 
@@ -275,3 +277,39 @@ def _seen_at_the_end(
         "because its run ended, between two evaluations; of runs that went on such a model was not "
         "seen, so that they seem slower."
     ]
+
+
+def seen_late(groups: Groups, targets: Sequence[float] | None = None) -> list[str]:
+    """Say by how much targets may have been reached before they were seen, where that is much.
+
+    Args:
+        groups: the runs, by variant.
+        targets: the accuracies asked about (None: those of the scenarios).
+    """
+    runs = [run for own in groups.values() for run in own]
+    asked = all_targets(runs) if targets is None else targets
+    every = {int(run.written("evaluation", "every") or 1) for run in runs}
+    if len(groups) < 2 or len(every) > 1 or every == {1}:  # see `seen_unequally`
+        return []
+    unseen = {
+        name: max((_unseen_s(run, target) for run in own for target in asked), default=0.0)
+        for name, own in groups.items()
+    }
+    told = [f"{formats.duration(s)} with {name}" for name, s in unseen.items() if s > 0]
+    if not told:
+        return []
+    return [
+        f"accuracy was looked at every {formats.plural(every.pop(), 'round')}: targets may have "
+        f"been reached before that was seen, by up to {formats.listed(told, SOME)}."
+    ]
+
+
+def _unseen_s(run: RunResult, target: float) -> float:
+    """Return how long before it saw `target` a run last looked, if that is much of the time."""
+    reached = run.reached(target)
+    if reached is None:
+        return 0.0
+    looked_s = run.column("end_s")[run.evaluated]
+    before_s = looked_s[looked_s < reached.time_s]
+    unseen_s = reached.time_s - (float(before_s[-1]) if len(before_s) else 0.0)
+    return unseen_s if unseen_s > COARSE * reached.time_s else 0.0

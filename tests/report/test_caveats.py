@@ -1,8 +1,9 @@
 """What hides behind the numbers is told beside them."""
 
+import math
 from pathlib import Path
 
-from simfl import Options, Scenario, load, run
+from simfl import Options, RunResult, Scenario, load, run
 from simfl.report import write_report
 from simfl.report.caveats import (
     alike,
@@ -10,6 +11,7 @@ from simfl.report.caveats import (
     ended_early,
     overspent,
     roundless,
+    seen_late,
     seen_unequally,
     short_of_memory,
     unequal_rounds,
@@ -22,6 +24,7 @@ from simfl.report.comparison.forms import render
 from simfl.report.page.notes import notes
 from simfl.runs.results.compare import compare
 from simfl.runs.results.grouping import by_variant
+from tests.made_runs import made_run
 from tests.tiny import TINY, RunTiny
 
 
@@ -207,3 +210,30 @@ def test_rounds_of_fewer_updates_are_not_told_to_be_faster(tmp_path: Path) -> No
     assert "Unequal rounds" not in dict(notes(by_variant(judged)))  # accuracy is the answer
     assert "updates that count in a round" in render(compare(judged, baseline="waits"), "markdown")
     assert "updates that count in a round" not in render(compare(judged), "markdown")
+
+
+def test_targets_that_may_have_been_reached_long_before_are_told(tmp_path: Path) -> None:
+    """One looked every 20 rounds was 1.2 times as slow as another whose rounds were shorter."""
+
+    def made(name: str, round_s: float, every: int, reached: int) -> RunResult:
+        rows = [
+            (0.9 if n >= reached else 0.1) if n % every == 0 else math.nan for n in range(1, 21)
+        ]
+        how = {"every": every, "targets": [0.7]}
+        return made_run(tmp_path / f"{every}", name, 0, rows, round_s=round_s, evaluation=how)
+
+    groups = {"slow": [made("slow", 60.0, 5, 8)], "fast": [made("fast", 30.0, 5, 20)]}
+    [told] = seen_late(groups)
+    start, end = (
+        "accuracy was looked at every 5 rounds: ",
+        "5 min with slow and 2 min 30 s with fast.",
+    )
+    assert told.startswith(start)
+    assert told.endswith(f", by up to {end}")
+    assert ("Looked at seldom", told) in notes(groups)
+    runs = [run for own in groups.values() for run in own]
+    assert told[1:] in render(compare(runs, [0.7]), "markdown")
+    assert seen_late({"slow": groups["slow"]}) == []  # nothing is compared
+    assert seen_late({n: [made(n, 60.0, 1, 20)] for n in ("slow", "fast")}) == []
+    assert seen_late({n: [made(n, 60.0, 2, 20)] for n in ("slow", "fast")}) == []  # a tenth
+    assert seen_late(groups, [0.95]) == []

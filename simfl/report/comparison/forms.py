@@ -14,6 +14,7 @@ from simfl.report.caveats import (
     not_meant,
     overspent,
     roundless,
+    seen_late,
     seen_unequally,
     short_of_memory,
     unequal_rounds,
@@ -43,7 +44,7 @@ def _below(comparison: Comparison) -> list[str]:
     caveats = [line for of in first for line in of(groups)]
     silent = unpowered(groups) if any(c.metric.unit == "energy" for c in comparison.columns) else []
     targets = sorted({c.target for c in comparison.columns if c.target is not None})
-    unequal = [*unlike(groups), *seen_unequally(groups, targets)]
+    unequal = [*unlike(groups), *seen_unequally(groups, targets), *seen_late(groups, targets)]
     clock_only = untrained([run for runs in groups.values() for run in runs])
     by_round = any(c.metric in PER_ROUND.values() for c in comparison.columns)
     if clock_only or by_round:
