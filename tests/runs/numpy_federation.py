@@ -1,0 +1,285 @@
+"""Federated training in plain numpy, float64: an event log says who trained when, and on what.
+
+It knows nothing of simfl but the log, and is written from the papers and docs/algorithms.md.  The
+model is multinomial logistic regression; mini-batches come in the order of the samples
+(``shuffle: false``).
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Held = Mapping[int, tuple[Floats, NDArray[np.int64]]]
+"""Inputs `(n, features)` and labels `(n,)` of each client."""
+
+
+@dataclass(eq=False)
+class Work:
+    """What a client was sent out for, and came back with.
+
+    Attributes:
+        client: its number.
+        base: `(p,)` the model that it began with.
+        version: of that model.
+        round: in which it was chosen.
+        epochs: that it trains.
+        copies: how often it was drawn.
+        tier: that chose it.
+        correction: `(p,)` what it adds to each gradient (SCAFFOLD).
+        arrived_s: when its update came.
+        update: `(p,)`.
+        rates: the learning rate of each of its steps.
+        staleness: models made since.
+    """
+
+    client: int
+    base: Floats
+    version: int
+    round: int
+    epochs: int
+    copies: int
+    tier: int
+    correction: Floats
+    arrived_s: float = math.inf
+    update: Floats = field(default_factory=lambda: np.zeros(0))
+    rates: list[float] = field(default_factory=list)
+    staleness: int = 0
+
+
+class Federation:
+    """Replays a run.
+
+    Args:
+        held: what the clients train on.
+        model: `(p,)` the initial one.
+        training: of the scenario.
+        aggregation: of the scenario, with its name.
+        policy: of the rounds.
+
+    Attributes:
+        model: `(p,)` the present one.
+        updates: how many counted.
+    """
+
+    def __init__(
+        self,
+        held: Held,
+        model: Floats,
+        training: Mapping[str, Any],
+        aggregation: Mapping[str, Any],
+        policy: Mapping[str, Any],
+    ) -> None:
+        self.model, self.updates = model, 0
+        self._held, self._training, self._options = held, training, aggregation
+        self._initial, self._version = model, 0
+        self._work: dict[tuple[int, float], Work] = {}
+        self._latest: dict[int, Work] = {}
+        self._copies: dict[int, int] = {}
+        self._next_tiers = list(range(policy.get("tiers", 1)))
+        self._tier = 0
+        self._unsent: dict[int, Floats] = {}
+        self._mean, self._square = np.zeros_like(model), np.zeros_like(model)
+        self._control = np.zeros_like(model)
+        self._controls: dict[int, Floats] = {}
+        self._of_tiers: dict[int, tuple[Floats, int]] = {}
+
+    def replay(self, log: Path) -> None:
+        """Train and aggregate as the log says."""
+        events = [json.loads(line) for line in log.read_text().splitlines()]
+        for i, event in enumerate(events):
+            kind = event["event"]
+            if kind == "selected":
+                chosen = event["clients"]
+                self._copies = {client: chosen.count(client) for client in chosen}
+                self._tier = self._next_tiers.pop(0) if self._next_tiers else 0
+            elif kind == "dispatched":
+                self._send(event)
+            elif kind == "uploaded" and event["client"] in self._latest:
+                self._latest[event["client"]].arrived_s = event["t"]
+            elif kind == "aggregated":
+                ended = events[i + 1 :]
+                most = next(j for j, one in enumerate(ended) if one["event"] != "participation")
+                self._end_round([one for one in ended[:most] if one["outcome"] == "arrived"])
+                self._version = event["version"]
+
+    def _send(self, event: Mapping[str, Any]) -> None:
+        client = event["client"]
+        own = self._controls.get(client, np.zeros_like(self.model))
+        self._latest[client] = self._work[client, event["t"]] = Work(
+            client, self.model, self._version, event["round"], event["full_epochs"],
+            self._copies[client], self._tier, self._control - own,
+        )  # fmt: skip
+
+    def _end_round(self, arrived: Sequence[Mapping[str, Any]]) -> None:
+        works = []
+        for row in arrived:
+            work = self._work[row["client"], row["selected_s"]]
+            work.staleness = self._version - work.version
+            assert work.staleness == row["staleness"]
+            self._train(work)
+            assert len(work.rates) == row["steps"]
+            work.update = self._sent(work)
+            works.append(work)
+        if works:
+            self.model = self._next_model(works)
+            self._next_tiers = [works[0].tier]
+        self.updates += len(works)
+
+    # -- a client
+
+    def _rate(self, round_: int, epoch: int) -> float:
+        lr, schedule = self._training["optimizer"]["lr"], self._training.get("lr_schedule")
+        if schedule is None:
+            return float(lr)
+        if schedule["name"] == "exponential":  # per epoch, of all rounds
+            done = (round_ - 1) * self._training["epochs"] + epoch
+            return float(lr * schedule["decay"] ** done)
+        share = min(round_ - 1, schedule["rounds"]) / schedule["rounds"]
+        low = schedule["final"]
+        return float(lr * (low + (1 - low) * (1 + math.cos(math.pi * share)) / 2))
+
+    def _train(self, work: Work) -> None:
+        inputs, labels = self._held[work.client]
+        optimizer, size = self._training["optimizer"], self._training["batch_size"]
+        decay = optimizer.get("weight_decay", 0.0)
+        model, first, second = work.base.copy(), np.zeros_like(work.base), np.zeros_like(work.base)
+        work.rates = []
+        for epoch in range(work.epochs):
+            for low in range(0, len(labels), size):
+                rows = slice(low, low + size)
+                slope = _slope(model, inputs[rows], labels[rows]) + work.correction
+                slope += self._training.get("proximal", 0.0) * (model - work.base)
+                if (most := optimizer.get("clip")) and (norm := np.linalg.norm(slope)) > most:
+                    slope *= most / norm
+                lr = self._rate(work.round, epoch)
+                work.rates.append(lr)
+                if optimizer["name"] == "adamw":
+                    model = model - lr * decay * model
+                else:
+                    slope = slope + decay * model
+                if optimizer["name"] == "sgd":
+                    rho = optimizer.get("momentum", 0.0)
+                    first = rho * first + slope
+                    model = model - lr * (
+                        slope + rho * first if optimizer.get("nesterov") else first
+                    )
+                    continue
+                steps = len(work.rates)
+                first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
+                unbiased = first / (1 - 0.9**steps), second / (1 - 0.999**steps)
+                model = model - lr * unbiased[0] / (np.sqrt(unbiased[1]) + 1e-8)
+        work.update = model - work.base
+
+    def _sent(self, work: Work) -> Floats:
+        """Return what is sent of an update: its largest entries; the rest is kept for the next."""
+        share = self._training.get("compression", {}).get("share")
+        if share is None:
+            return work.update
+        whole = work.update + self._unsent.get(work.client, 0.0)
+        sent, most = np.zeros_like(whole), round(share * len(whole))
+        largest = np.argsort(-np.abs(whole))[:most]
+        sent[largest] = whole[largest]
+        self._unsent[work.client] = whole - sent
+        return sent
+
+    # -- the server
+
+    def _next_model(self, works: Sequence[Work]) -> Floats:
+        name, options = self._options["name"], self._options
+        samples = [len(self._held[work.client][1]) for work in works]
+        by_samples = options.get("weighting", "samples") == "samples" and name != "scaffold"
+        counts = [n * work.copies if by_samples else work.copies
+                  for n, work in zip(samples, works, strict=True)]  # fmt: skip
+        weights = np.array(counts) / sum(counts)
+        updates = np.array([work.update for work in works])
+        if name == "fedavg":
+            return self.model + weights @ updates
+        if name == "fedbuff":
+            discounts = [(1 + work.staleness) ** -options["exponent"] for work in works]
+            return self.model + (weights * discounts) @ updates
+        if name == "fedasync":
+            return self._mixed(works)
+        if name == "fedat":
+            return self._of_all_tiers(works[0].tier, weights @ updates + works[0].base)
+        if name == "fednova":
+            reaches = np.array([self._reach(work) for work in works])
+            return self.model + (weights @ reaches) * ((weights / reaches) @ updates)
+        if name == "scaffold":
+            self._learn(works)
+            return self.model + weights @ updates
+        if name == "median":
+            return self.model + np.median(updates, axis=0)
+        if name == "trimmed_mean":
+            cut = int(options["trim"] * len(works))
+            return self.model + np.sort(updates, axis=0)[cut : len(works) - cut].mean(axis=0)
+        return self._adapted(name, weights @ updates)
+
+    def _mixed(self, works: Sequence[Work]) -> Floats:
+        model, a, b = self.model, self._options["a"], self._options["b"]
+        for work in sorted(works, key=lambda work: work.arrived_s):
+            over = work.staleness - b
+            share = self._options["alpha"] * (1.0 if over <= 0 else 1 / (a * over + 1))
+            model = (1 - share) * model + share * (work.base + work.update)
+        return model
+
+    def _of_all_tiers(self, tier: int, model: Floats) -> Floats:
+        _, times = self._of_tiers.get(tier, (model, 0))
+        self._of_tiers[tier] = model, times + 1
+        total = sum(times for _, times in self._of_tiers.values())
+        last, mixed = self._options["tiers"] - 1, np.zeros_like(model)
+        for m in range(last + 1):
+            seldom = self._of_tiers.get(last - m, (model, 0))[1] / total
+            mixed += seldom * self._of_tiers.get(m, (self._initial, 0))[0]
+        return mixed
+
+    def _reach(self, work: Work) -> float:
+        """Return how far steps along gradients of 1 lead, in steps at the first one's rate."""
+        rho = self._training["optimizer"].get("momentum", 0.0)
+        far = velocity = 0.0
+        for lr in work.rates:
+            velocity = rho * velocity + 1 - self._training.get("proximal", 0.0) * far
+            far += lr * velocity
+        return far / work.rates[0]
+
+    def _learn(self, works: Sequence[Work]) -> None:
+        change = np.zeros_like(self.model)
+        for work in works:
+            old = self._controls.get(work.client, np.zeros_like(self.model))
+            new = old - self._control - work.update / sum(work.rates)
+            self._controls[work.client] = new
+            change += new - old
+        self._control = self._control + change / len(self._held)
+
+    def _adapted(self, name: str, update: Floats) -> Floats:
+        if name == "fedavgm":
+            self._mean = 0.9 * self._mean + update
+            return self.model + self._mean
+        tau, beta1 = 1e-3, 0.0 if name == "fedadagrad" else 0.9
+        old = self._square if self._square.any() else np.full_like(update, tau**2)
+        self._mean = beta1 * self._mean + (1 - beta1) * update
+        self._square = {
+            "fedadagrad": old + update**2,
+            "fedadam": 0.99 * old + 0.01 * update**2,
+            "fedyogi": old - 0.01 * update**2 * np.sign(old - update**2),
+        }[name]
+        return self.model + self._options["lr"] * self._mean / (np.sqrt(self._square) + tau)
+
+
+def _slope(model: Floats, inputs: Floats, labels: NDArray[np.int64]) -> Floats:
+    """Return `(p,)` the gradient of the mean cross-entropy: weights by class, then biases."""
+    features = inputs.shape[1]
+    classes = len(model) // (features + 1)
+    outputs = inputs @ model[: classes * features].reshape(classes, features).T
+    outputs += model[classes * features :]
+    chances = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+    chances /= chances.sum(axis=1, keepdims=True)
+    chances[np.arange(len(labels)), labels] -= 1
+    chances /= len(labels)
+    return np.concatenate([(chances.T @ inputs).ravel(), chances.sum(axis=0)])
