@@ -1,0 +1,288 @@
+"""When devices end what a log says they were sent out for: flows, sessions, joules, step by step.
+
+Written from docs/formulas.md, and as plainly as can be: at each instant all rates are filled anew.
+It knows nothing of simfl but when devices were sent out, and when they were called off.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+INF = math.inf
+PACKET = 1448.0
+Way = Literal["download", "upload"]
+POWER = {"download": 2.0, "compute": 5.0, "upload": 3.0}
+IDLE = 1.0
+ENDED, CALLED_OFF, LEAVES = 0, 1, 2  # in this order at one instant
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Factors of a link, each from its instant on; they begin again after the period."""
+
+    rows: Sequence[tuple[float, float]]
+    period_s: float
+
+    def at(self, now_s: float) -> float:
+        """Return the factor now."""
+        return [factor for start, factor in self.rows if start <= now_s % self.period_s + 1e-9][-1]
+
+    def next_s(self, now_s: float) -> float:
+        """Return when it next changes."""
+        begun = math.floor(now_s / self.period_s + 1e-12) * self.period_s
+        starts = [begun + k * self.period_s + start for k in (0, 1) for start, _ in self.rows]
+        return min(start for start in starts if start > now_s + 1e-9)
+
+
+@dataclass(frozen=True)
+class Network:
+    """What is shared: bit/s of the server's two links and of cells' (`up`), and what is added."""
+
+    server: Mapping[Way, float] = field(default_factory=dict)
+    cells: Mapping[str, Mapping[Way, float]] = field(default_factory=dict)
+    rates: Rates | None = None
+    overhead: float = 0.0
+    message_overhead: float = 0.0
+    window: float = 0.0
+
+
+@dataclass(frozen=True)
+class Phone:
+    """One device; its sessions begin again after `period_s` (None: always online)."""
+
+    samples_per_s: float
+    bps: Mapping[Way, float]
+    latency_s: float
+    cell: str | None
+    on_offline: str
+    sessions: Sequence[tuple[float, float]] | None
+    period_s: float = 1.0
+
+    def _edges(self, which: int, now_s: float) -> list[float]:
+        begun = math.floor(now_s / self.period_s) * self.period_s
+        return [begun + k * self.period_s + one[which]
+                for k in (0, 1) for one in self.sessions or ()]  # fmt: skip
+
+    def leaves_s(self, now_s: float) -> float:
+        """Return when it next leaves."""
+        return min((end for end in self._edges(1, now_s) if end > now_s), default=INF)
+
+    def returns_s(self, now_s: float) -> float:
+        """Return when it is next back."""
+        return min(start for start in self._edges(0, now_s) if start > now_s)
+
+
+@dataclass(eq=False)
+class Task:
+    """What a device was sent out for.
+
+    Attributes:
+        ends_s: when each of its phases ended.
+        moved: whole bytes, each way.
+        joules: at work.
+        outcome: "" while it is under way.
+        over_s: when it was over.
+        leaves_s: when the device leaves.
+    """
+
+    device: int
+    phase: str = "download"
+    left: float = 0.0
+    since_s: float = 0.0
+    units_done: float = 0.0
+    ends_s: dict[str, float] = field(default_factory=dict)
+    moved: dict[str, int] = field(default_factory=lambda: {"download": 0, "upload": 0})
+    joules: float = 0.0
+    outcome: str = ""
+    over_s: float = INF
+    leaves_s: float = INF
+    away: bool = False
+
+
+@dataclass(eq=False)
+class _Timer:
+    at_s: float
+    rank: int
+    task: Task
+    call: Callable[[], None]
+
+
+@dataclass(eq=False)
+class _Flow:
+    task: Task
+    way: Way
+    bits: float
+    left: float
+
+
+class Clock:
+    """Devices at work.
+
+    Args:
+        phones: by number.
+        network: their links.
+        size: bytes of a model and of an update.
+        batches: samples of each mini-batch that all of a task's epochs have.
+    """
+
+    def __init__(
+        self, phones: Sequence[Phone], network: Network, size: int, batches: Sequence[int]
+    ) -> None:
+        self._phones, self._network, self._size, self._batches = phones, network, size, batches
+        self._timers: list[_Timer] = []
+        self._flows: dict[int, _Flow] = {}
+        self.now_s = 0.0
+
+    def send(self, device: int, called_off_s: float) -> Task:
+        """Send a device to work now; it is called off at an instant (inf: never)."""
+        task = Task(device)
+        if called_off_s < INF:
+            self._at(called_off_s, CALLED_OFF, task, lambda: self._call_off(task))
+        self._stay(task)
+        self._move(task, "download", self._size)
+        return task
+
+    def run(self, until_s: float) -> None:
+        """Let everything happen up to an instant, and at it."""
+        while True:
+            rates = self._rates()
+            ends = [self.now_s + flow.left / rates[device] for device, flow in self._flows.items()]
+            changes = [self._network.rates.next_s(self.now_s)] if self._network.rates else []
+            then_s = min([*ends, *changes, *(timer.at_s for timer in self._timers), until_s])
+            for device, flow in self._flows.items():
+                if rates[device] < INF:
+                    flow.left -= rates[device] * (then_s - self.now_s)
+            self.now_s = then_s
+            done = [one for one in self._flows.values()
+                    if rates[one.task.device] == INF or one.left <= 1e-9 * one.bits]  # fmt: skip
+            due = [timer for timer in self._timers if timer.at_s <= then_s + 1e-12]
+            if done:
+                self._landed(min(done, key=lambda flow: flow.task.device))
+            elif due:
+                first = min(due, key=lambda timer: timer.rank)
+                self._timers.remove(first)
+                first.call()
+            elif then_s >= until_s:
+                return
+
+    def _at(self, at_s: float, rank: int, task: Task, call: Callable[[], None]) -> None:
+        self._timers.append(_Timer(at_s, rank, task, call))
+
+    def _rates(self) -> dict[int, float]:
+        """Raise all rates together, and freeze those that a full link holds back."""
+        network = self._network
+        factor = network.rates.at(self.now_s) if network.rates else 1.0
+        links: list[tuple[float, set[int]]] = []
+        for way in ("download", "upload"):
+            users = {device for device, flow in self._flows.items() if flow.way == way}
+            links.append((network.server.get(way, INF) * factor, users))
+            for name, cell in network.cells.items():
+                mine = {device for device in users if self._phones[device].cell == name}
+                links.append((cell.get(way, INF), mine))
+            links += [(self._phones[device].bps[way], {device}) for device in users]
+        rates, rising = dict.fromkeys(self._flows, 0.0), set(self._flows)
+        while rising:
+            room = [((bps - sum(rates[i] for i in users)) / len(users & rising), users)
+                    for bps, users in links if users & rising]  # fmt: skip
+            step = min(more for more, _ in room)
+            for device in rising:
+                rates[device] += step
+            full = [users for more, users in room if more <= step * (1 + 1e-12)]
+            rising = rising.difference(*full)
+        return rates
+
+    # -- one device
+
+    def _stay(self, task: Task) -> None:
+        task.leaves_s = self._phones[task.device].leaves_s(self.now_s)
+        if task.leaves_s < INF:
+            self._at(task.leaves_s, LEAVES, task, lambda: self._leave(task))
+
+    def _move(self, task: Task, way: Way, size: float) -> None:
+        task.phase, task.left, task.since_s = way, size, self.now_s
+        network, phone = self._network, self._phones[task.device]
+        added, turn_s = 1 + network.overhead, 2 * phone.latency_s
+        bits = 8 * (size * added + network.message_overhead)
+        wait_s, window = phone.latency_s, network.window
+        while window and 2 * window - network.window < size + network.message_overhead / added:
+            wait_s += max(turn_s - 8 * max(window - PACKET, 0.0) * added / phone.bps[way], 0.0)
+            window *= 2
+
+        def flow() -> None:
+            self._flows[task.device] = _Flow(task, way, bits, bits)
+
+        self._at(self.now_s + wait_s, ENDED, task, flow)
+
+    def _landed(self, flow: _Flow) -> None:
+        task = flow.task
+        del self._flows[task.device]
+        self._spend(task)
+        task.moved[flow.way] += int(task.left)
+        task.ends_s[flow.way] = self.now_s
+        if flow.way == "download":
+            self._compute(task, float(sum(self._batches)))
+        else:
+            self._over(task, "arrived")
+
+    def _compute(self, task: Task, units: float) -> None:
+        task.phase, task.left, task.since_s = "compute", units, self.now_s
+        ends_s = self.now_s + units / self._phones[task.device].samples_per_s
+        self._at(ends_s, ENDED, task, lambda: self._computed(task, spent=True))
+
+    def _computed(self, task: Task, spent: bool) -> None:
+        if spent:
+            self._spend(task)
+        task.ends_s["compute"] = self.now_s
+        self._move(task, "upload", self._size)
+
+    def _spend(self, task: Task) -> None:
+        task.joules += POWER[task.phase] * (self.now_s - task.since_s)
+
+    def _cut(self, task: Task) -> float:
+        """Stop what the task is at; return what it has done of it, whole bytes or samples."""
+        self._timers = [timer for timer in self._timers if timer.task is not task]
+        self._spend(task)
+        if task.phase == "compute":
+            rate = self._phones[task.device].samples_per_s
+            done = min(task.left, (self.now_s - task.since_s) * rate)
+            task.units_done += done
+            return done
+        flow = self._flows.pop(task.device, None)
+        moved = int(task.left * (1 - flow.left / flow.bits) + 1e-6) if flow else 0
+        task.moved[task.phase] += moved
+        return moved
+
+    def _leave(self, task: Task) -> None:
+        called_off = [timer for timer in self._timers
+                      if timer.task is task and timer.rank == CALLED_OFF]  # fmt: skip
+        phase, done, how = task.phase, self._cut(task), self._phones[task.device].on_offline
+        salvaged = how == "salvage" and phase == "compute" and task.units_done >= self._batches[0]
+        if not (how == "pause" or salvaged or (how == "salvage" and phase == "upload")):
+            self._over(task, "offline")
+            return
+        self._timers += called_off
+        task.away = True
+
+        def back() -> None:
+            task.away = False
+            self._stay(task)
+            if salvaged:
+                self._computed(task, spent=False)
+            elif phase == "compute":
+                self._compute(task, task.left - done)
+            else:
+                self._move(task, "download" if phase == "download" else "upload", task.left - done)
+
+        self._at(self._phones[task.device].returns_s(self.now_s), ENDED, task, back)
+
+    def _call_off(self, task: Task) -> None:
+        if task.away:
+            self._timers = [timer for timer in self._timers if timer.task is not task]
+        else:
+            self._cut(task)
+        self._over(task, "late")
+
+    def _over(self, task: Task, outcome: str) -> None:
+        self._timers = [timer for timer in self._timers if timer.task is not task]
+        task.outcome, task.over_s = outcome, self.now_s

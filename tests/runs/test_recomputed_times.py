@@ -1,0 +1,162 @@
+"""Whole runs whose times, bytes and joules are computed anew, step by step, from nothing but when
+devices were sent out and called off."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simfl import Options, run
+from tests.runs.plain_clock import IDLE, INF, POWER, Clock, Network, Phone, Rates, Task, Way
+
+POLICIES: list[dict[str, Any]] = [
+    {"name": "synchronous"},
+    {"name": "synchronous", "deadline": "12 s"},
+    {"name": "synchronous", "deadline": "12 s", "late": "carry", "server_time": "1.5 s"},
+    {"name": "fedbuff", "buffer": 3},
+    {"name": "semi_synchronous", "period": "9 s"},
+]
+HIDDEN, EPOCHS, BATCH, SAMPLES = 30, 2, 7, 18
+SIZE = 4 * (16 * HIDDEN + HIDDEN + HIDDEN * 10 + 10)
+BATCHES = [7, 7, 4] * EPOCHS
+
+
+def drawn_phone(rng: np.random.Generator, cells: list[str], device: int) -> Phone:
+    """Return a device that may come and go.
+
+    Its sessions end at instants at which nothing else does.
+    """
+    sessions, at = [], 0.0
+    period_s = float(rng.choice([40.0, 64.0, 100.0]))
+    while rng.random() < 0.9 and at < period_s - 40:
+        start = at + rng.integers(0, 60) / 8
+        at = start + rng.integers(16, 160) / 8
+        sessions.append((start, at + (2 * device + 1) / 64))
+        at += rng.integers(8, 100) / 8
+    return Phone(
+        float(rng.choice([3.0, 7.5, 11.0, 20.0])),
+        {"download": float(rng.choice([INF, 40e3, 15e3])), "upload": float(rng.choice([INF, 9e3]))},
+        float(rng.choice([0.0, 0.05, 0.3, 1.0])),
+        str(rng.choice(cells)) if cells and rng.random() < 0.7 else None,
+        str(rng.choice(["abort", "pause", "salvage"])),
+        sessions if rng.random() < 0.6 and sessions else None,
+        period_s,
+    )
+
+
+def drawn(rng: np.random.Generator) -> tuple[list[Phone], Network]:
+    """Return a fleet and its network."""
+    cells: dict[str, dict[Way, float]] = {
+        f"c{i}": {
+            "download": float(rng.choice([20e3, INF])),
+            "upload": float(rng.choice([7e3, 15e3])),
+        }
+        for i in range(rng.integers(0, 3))
+    }
+    network = Network(
+        {"download": float(rng.choice([30e3, 80e3])), "upload": float(rng.choice([10e3, 25e3]))},
+        cells,
+        Rates([(0.0, 1.0), (7.5, 0.5), (19.25, 2.0), (31.0, 0.8)], 40.0)
+        if rng.random() < 0.5
+        else None,
+        float(rng.choice([0.0, 0.046])),
+        float(rng.choice([0.0, 100.0])),
+        float(rng.choice([0.0, 500.0, 1448.0])),
+    )
+    count = int(rng.integers(5, 12))
+    return [drawn_phone(rng, list(cells), device) for device in range(count)], network
+
+
+def written(folder: Path, phones: list[Phone], network: Network) -> dict[str, Any]:
+    """Return the same as parts of a scenario, whose tables are written into `folder`."""
+
+    def bps(value: float) -> str:
+        return "unlimited" if value == INF else f"{value} bit/s"
+
+    groups = []
+    for i, phone in enumerate(phones):
+        group = {
+            "name": f"phone-{i}",
+            "count": 1,
+            "compute": f"{phone.samples_per_s} samples/s",
+            "downlink": bps(phone.bps["download"]),
+            "uplink": bps(phone.bps["upload"]),
+            "latency": f"{phone.latency_s} s",
+            "on_offline": phone.on_offline,
+            "power": {"idle": f"{IDLE} W", **{phase: f"{w} W" for phase, w in POWER.items()}},
+            **({} if phone.cell is None else {"cell": phone.cell}),
+        }
+        if phone.sessions is not None:
+            rows = [f"0,{start},{end}\n" for start, end in phone.sessions]
+            (folder / f"{i}.csv").write_text("device,start_s,end_s\n" + "".join(rows))
+            file = {"name": "trace", "file": f"{i}.csv", "period": f"{phone.period_s} s"}
+            group["availability"] = {**file, "shuffle": False, "shift": False}
+        groups.append(group)
+    links: dict[str, Any] = {
+        "server_uplink": bps(network.server["download"]),
+        "server_downlink": bps(network.server["upload"]),
+        "cells": {
+            name: {"downlink": bps(cell["download"]), "uplink": bps(cell["upload"])}
+            for name, cell in network.cells.items()
+        },
+        "overhead": network.overhead,
+        "message_overhead": f"{network.message_overhead} B",
+        "initial_window": f"{network.window} B",
+    }
+    if network.rates:
+        rows = [f"{start},{factor}\n" for start, factor in network.rates.rows]
+        (folder / "rates.csv").write_text("time_s,factor\n" + "".join(rows))
+        links["rates"] = {"file": "rates.csv", "period": f"{network.rates.period_s} s"}
+    return {"fleet": groups, "network": links}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_times_bytes_and_joules_are_those_of_a_plain_clock(tmp_path: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    phones, network = drawn(rng)
+    data = {"name": "synthetic_images", "samples": SAMPLES * len(phones), "test_samples": 10}
+    scenario = {
+        "name": "anew",
+        "folder": str(tmp_path),
+        "seed": seed,
+        "data": {"dataset": {**data, "size": 4}, "partition": "iid"},
+        "model": {"name": "mlp", "hidden": [HIDDEN]},
+        "training": {"epochs": EPOCHS, "batch_size": BATCH},
+        "rounds": {
+            "clients": len(phones) // 2,
+            "policy": POLICIES[seed % len(POLICIES)],
+            "min_clients": 1 if seed % len(POLICIES) < 3 else None,
+            "stop": {"rounds": 8},
+        },
+        "aggregation": "fedbuff",
+        **written(tmp_path, phones, network),
+    }
+    options = Options(executor="inline", time_only=True)
+    [result] = run(scenario, tmp_path / "runs", options)
+    log = [json.loads(line) for line in (result.folder / "events.jsonl").read_text().splitlines()]
+    ends = [event for event in log if event["event"] == "participation"]
+    row_of = {(row["client"], row["selected_s"]): row for row in ends}
+    clock, tasks = Clock(phones, network, SIZE, BATCHES), list[tuple[Task, dict[str, Any]]]()
+    for event in log:
+        if event["event"] == "dispatched":
+            clock.run(event["t"])
+            row = row_of[event["client"], event["t"]]
+            called_off = row["outcome"] in ("late", "unfinished") and row["upload_end_s"] is None
+            task = clock.send(event["client"], row["t"] if called_off else INF)
+            tasks.append((task, row))
+    clock.run(log[-1]["t"])
+    assert len(tasks) >= 8
+    starts = [(task.device, row["selected_s"]) for task, row in tasks]
+    for task, row in tasks:
+        found = {phase: row[f"{phase}_end_s"] for phase in POWER}
+        assert {k: v for k, v in found.items() if v is not None} == pytest.approx(task.ends_s)
+        assert task.outcome == (row["outcome"] if row["outcome"] != "unfinished" else task.outcome)
+        assert task.moved == {"download": row["download_bytes"], "upload": row["upload_bytes"]}
+        waits_s = 0.0
+        if task.outcome == "arrived":  # until it is used, leaves or has something else to do
+            later = [at for device, at in starts if device == task.device and at >= task.over_s]
+            waits_s = min([row["t"], task.leaves_s, *later]) - task.over_s
+        assert math.isclose(row["energy_j"], task.joules + IDLE * waits_s, rel_tol=1e-9)
