@@ -58,15 +58,20 @@ def _quorums(scenario: Scenario, server: Server) -> Iterator[Objection]:
 
 def _limits(scenario: Scenario, fleet: Fleet, server: Server) -> Iterator[Objection]:
     """Yield the option by which everybody is called off."""
-    call_off = scenario.rounds.policy.call_off
-    if call_off is None or _ends_by(scenario, fleet, server, call_off.ends, call_off.limit_s):
+    if (call_off := scenario.rounds.policy.call_off) is None:
         return
     option, limit_s, ends = call_off
-    if (fastest_s := _fastest_s(scenario, server, option)) > limit_s * (1 + 1e-9):
+    asks_all = scenario.training.workload.asks_all
+    if option != "timeout" and asks_all(timed=False) and not asks_all(timed=True):
+        ends = tuple(rule for rule in ends if rule != "bytes")  # who has no time is not asked
+    if _ends_by(scenario, fleet, server, ends, limit_s):
+        return
+    fastest_s, what = _fastest_s(scenario, server, option)
+    if fastest_s > limit_s * (1 + 1e-9):
         yield (
             ("rounds", "policy", option),
-            f"no device is ever done within {limit_s:g} s, the fastest takes {fastest_s:.4g} s; "
-            f"and {_no_end(scenario, ends)}",
+            f"no device is ever done within {limit_s:g} s, the fastest takes {what}; and "
+            f"{_no_end(scenario, ends)}",
         )
 
 
@@ -89,8 +94,8 @@ def _sessions(scenario: Scenario, fleet: Fleet, server: Server) -> Iterator[Obje
         least_s = _byte_s(scenario, server)
         what = f"one byte takes {least_s:.4g} s, and of less nothing is kept"
     else:
-        least_s = _fastest_s(scenario, server, "deadline")
-        what = f"the fastest takes {least_s:.4g} s, and leaving aborts its work"
+        least_s, told = _fastest_s(scenario, server, "deadline")
+        what = f"the fastest takes {told}, and leaving aborts its work"
     if least_s > longest_s * (1 + 1e-9):
         yield (
             ("fleet",),
@@ -177,17 +182,20 @@ def _varies(scenario: Scenario) -> bool:
     )
 
 
-def _fastest_s(scenario: Scenario, server: Server, option: str) -> float:
-    """Return what no participation is faster than, seconds; 0 where that can't be known.
+def _fastest_s(scenario: Scenario, server: Server, option: str) -> tuple[float, str]:
+    """Return what no participation is faster than, seconds, and in words; 0 if that isn't known.
 
     Args:
         scenario: one variant.
         server: of its run.
         option: which limits participations; they are planned for a deadline, not for a timeout.
     """
-    whole = scenario.training.workload.asks_all(timed=option != "timeout")
     # A client that was probed has the model already, and need not download it.
-    probes = overrides(scenario.selection, Selector.probe)
-    if _varies(scenario) or probes or not whole:
-        return 0.0
-    return float(server.nominal_round_s().min())
+    if _varies(scenario) or overrides(scenario.selection, Selector.probe):
+        return 0.0, ""
+    if scenario.training.workload.asks_all(timed=option != "timeout"):
+        fastest_s = float(server.nominal_round_s().min())
+        return fastest_s, f"{fastest_s:.4g} s"
+    down_s, _, up_s = server.nominal_phases_s()  # what there is to compute hangs on the time left
+    fastest_s = float((down_s + up_s)[server.holders].min())
+    return fastest_s, f"{fastest_s:.4g} s to download and upload alone"

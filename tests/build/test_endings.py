@@ -106,6 +106,21 @@ def test_who_is_always_late_may_have_moved_or_spent_enough(
     assert capsys.readouterr().err.endswith(f"and `rounds.stop` {told}" if told else "")
 
 
+@pytest.mark.parametrize(("latency", "code"), [("600 ms", 2), ("400 ms", 0)])
+def test_work_that_is_fitted_to_the_time_leaves_the_transfers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], latency: str, code: int
+) -> None:
+    """Of workloads that may ask for less nothing was known, and the rounds were endless."""
+    text = SCENARIO.format(rounds=NAMES.format("synchronous"), stop="bytes: 9 kB", fleet="")
+    (tmp_path / "s.yaml").write_text(text)
+    words = ["run", str(tmp_path / "s.yaml"), "--out", str(tmp_path / "o"), "--time-only", "-q"]
+    words += ["--set", "training={epochs: 9, workload: partial_epochs}"]
+    words += ["--set", f"fleet={{compute: 1e6 samples/s, latency: {latency}}}"]
+    assert main(words) == code
+    if code:
+        assert "the fastest takes 1.2 s to download and upload alone;" in capsys.readouterr().err
+
+
 QUORUM = "min_clients: 4"
 TRACE = ", availability: {name: trace, file: trace.csv}"
 
