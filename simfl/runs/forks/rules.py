@@ -1,6 +1,5 @@
 """What a fork may change: the rules that are in force from then on, not what made the past."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -59,7 +58,9 @@ def _ended_before(
             (e["accuracy"] or 0.0 for e in past if e["event"] == "evaluated"), default=0
         ),
     }
+    units = {"time": " s", "bytes": " B", "energy": " J"}
     for rule, value in reached.items():
         limit = getattr(stop, rule)
         if limit is not None and value >= limit:
-            yield f"rounds.stop.{rule}: {json.dumps(limit)} was reached before, {value:g} by then"
+            numbers = [f"{number:,.7g}{units.get(rule, '')}" for number in (limit, value)]
+            yield f"rounds.stop.{rule}: {numbers[0]} was reached before, {numbers[1]} by then"
