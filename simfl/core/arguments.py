@@ -1,11 +1,15 @@
 """What is given from Python, where it is not what was meant; and what that is called there."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from types import UnionType
+from typing import Any, TypeVar
 
 from simfl.errors import InputError
+
+Result = TypeVar("Result")
 
 _commanded: ContextVar[bool] = ContextVar("commanded", default=False)
 
@@ -18,6 +22,16 @@ def commanded() -> Iterator[None]:
         yield
     finally:
         _commanded.reset(token)
+
+
+def called_alike(call: Callable[..., Result]) -> Callable[..., Result]:
+    """Return `call` to be made in another process: there it calls arguments as they are here."""
+    return partial(_of_a_command, call) if _commanded.get() else call
+
+
+def _of_a_command(call: Callable[..., Result], *arguments: Any) -> Result:
+    with commanded():
+        return call(*arguments)
 
 
 def called(option: str, argument: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from simfl.core.arguments import called, commanded
 from simfl.core.processes import started
 from simfl.errors import RunError
 from simfl.runs.pools.processes import call_all
@@ -19,6 +20,10 @@ def say_who(tell: Tell) -> None:
 def fail(tell: Tell) -> None:
     tell(os.getpid())
     raise ValueError("no")
+
+
+def say_what_it_is_called(tell: Tell) -> None:
+    tell(called("--out", "out"))
 
 
 def die(tell: Tell) -> None:
@@ -53,6 +58,21 @@ def test_what_follows_a_failure_is_done_by_somebody_else() -> None:
     assert sorted(failures) == [0, 2]
     assert isinstance(failures[0], ValueError)
     assert isinstance(failures[2], Died)
+
+
+def test_a_process_calls_arguments_as_who_began_it() -> None:
+    """A command with several runs at once told them by their names in Python."""
+    told: list[str] = []
+
+    def tell(_: int, value: str) -> None:
+        told.append(value)
+
+    calls = [say_what_it_is_called] * 2
+    with commanded():
+        call_all(calls, [1.0] * 2, 1, 1, tell)
+    assert told == ["--out", "--out"]
+    call_all(calls, [1.0] * 2, 1, 1, tell)
+    assert told[2:] == ["out", "out"]
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 3])

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from simfl.core.arguments import called_alike
 from simfl.errors import RunError, SimflError
 from simfl.training.executors.ray import connect
 from simfl.training.executors.ray_worker import find_code
@@ -35,7 +36,7 @@ def call_all(
     try:
         while waiting or under_way:
             while waiting and len(under_way) < (os.cpu_count() or 1):
-                under_way.append(make.remote(sys.path, pickle.dumps(waiting.pop())))
+                under_way.append(make.remote(sys.path, pickle.dumps(called_alike(waiting.pop()))))
             done, under_way = ray.wait(under_way)
             for reference in done:
                 failure = ray.get(reference)

@@ -11,6 +11,7 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any
 
+from simfl.core.arguments import called_alike
 from simfl.core.processes import portable, started
 from simfl.errors import RunError
 
@@ -42,7 +43,7 @@ class Worker:
     def begin(self, number: int, call: Call) -> None:
         """Let it make a call."""
         self.number, self._cores = number, 1
-        self._send((dict(os.environ), pickle.dumps(call)))
+        self._send((dict(os.environ), pickle.dumps(called_alike(call))))
 
     def allow(self, cores: int) -> None:
         """Let it use so many cores, if that is more than before."""

@@ -196,9 +196,9 @@ def test_who_trained_nothing_is_not_said_to_have_failed(tmp_path: Path) -> None:
         "training": {"loss": "mean_squared_error"},
     }
     errors = run(Scenario.from_dict(TINY | regression), tmp_path / "errors")
-    alone = words.headline({"a": trained})
+    alone = headline({"a": trained})
     assert alone[0].startswith("Reached 1% after")
-    assert words.headline({"a": trained, "b": timed, "c": errors}) == alone
+    assert headline({"a": trained, "b": timed, "c": errors}) == alone
 
 
 def test_the_headline_tells_errors_where_there_is_no_accuracy(tmp_path: Path) -> None:
