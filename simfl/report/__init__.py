@@ -48,7 +48,7 @@ def write_reports(
         RunError: a file can't be written.
     """
     from simfl.report.page.page import write_page
-    from simfl.report.timeline import write_trace
+    from simfl.report.timeline.timeline import write_trace
     from simfl.runs.folder.folder import REPORT
 
     runs = _read(results)

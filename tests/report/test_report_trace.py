@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from simfl.core.rows import MOVED
-from simfl.report.timeline import SERVER, trace
+from simfl.report.timeline.fold import SERVER
+from simfl.report.timeline.timeline import trace
 from simfl.runs.results.result import RunResult
 
 COUNTERS = ("accuracy", "bytes moved")

@@ -13,7 +13,7 @@ from simfl.cli import main
 from simfl.errors import InputError, RunError
 from simfl.report.page.notes import notes
 from simfl.report.page.page import page
-from simfl.report.timeline import trace
+from simfl.report.timeline.timeline import trace
 from simfl.runs.check import check
 from simfl.runs.folder.folder import event_lines
 from simfl.runs.folder.growing_file import GrowingFile, lines_of

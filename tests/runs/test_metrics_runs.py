@@ -12,7 +12,7 @@ from simfl.errors import InputError, RunError
 from simfl.report import write_report
 from simfl.report.comparison.forms import render
 from simfl.report.plot import plot
-from simfl.report.timeline import trace
+from simfl.report.timeline.timeline import trace
 from simfl.runs.check import check
 from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.folder import event_lines

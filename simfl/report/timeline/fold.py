@@ -1,37 +1,19 @@
-"""The timeline of a run in the Chrome trace format: Perfetto and chrome://tracing open it.
+"""The event log of a run folded into events of the Chrome trace format.
 
-A fold over the event log: a track for the server's rounds, and one per device, grouped as in the
-fleet, with a slice per participation (or answered probe) around its download, compute and upload.
-Arrows lead from the round that sends a device out to its slice, and from an update that counts back
-to the round; counters tell accuracy, bytes moved and how many are at work.  Times are microseconds
-of virtual time, exact to the nanosecond.
+A track for the server's rounds, and one per device, grouped as in the fleet, with a slice per
+participation (or answered probe) around its download, compute and upload.  Arrows lead from the
+round that sends a device out to its slice, and from an update that counts back to the round;
+counters tell accuracy, bytes moved and how many are at work.
 """
 
-import json
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
-from simfl.core.files import write_output
-from simfl.core.garbage import few_collections
 from simfl.core.rows import COUNTED, MOVED
-from simfl.errors import InputError, RunError
-from simfl.report.trace_events import PHASES, Visit, metadata, nanoseconds, slice_of
-from simfl.runs.folder.eventlog import decode
-from simfl.runs.folder.folder import TRACE, event_lines
+from simfl.report.timeline.trace_events import PHASES, Visit, metadata, nanoseconds, slice_of
 from simfl.runs.results.compare import target_text
-from simfl.runs.results.result import RunResult
 
-SLICES = 100_000
-"""So many slices load in a moment; a longer run's timeline ends with the round that exceeds it."""
-
-EVENTS = 200_000
-"""So many events of the log are read in a moment: a longer run's timeline ends with the round that
-exceeds it, though most of its devices may have no track."""
-
-TRACKS = 2000
-"""So many devices can be scrolled through; of a larger fleet the first to be seen are drawn."""
 ARROWS = 20_000
 """So many arrows are drawn in a moment; later updates have none."""
 
@@ -47,65 +29,16 @@ _TOLD = (
 _ROUND = ("selected", *COUNTED, "accuracy")
 
 
-def write_trace(run: RunResult) -> Path:
-    """Write `trace.json` into the folder of a run, finished or not; return its path.
-
-    Raises:
-        InputError: the event log is missing or damaged.
-        RunError: the file can't be written.
-    """
-    path = run.folder / TRACE
-    write_output(path, trace(run).encode())
-    return path
-
-
-def trace(run: RunResult, slices: int = SLICES, tracks: int = TRACKS, events: int = EVENTS) -> str:
-    """Return the timeline of a run as JSON, an event a line.
-
-    Args:
-        run: finished or not.
-        slices: it ends with the round that has more.
-        tracks: so many devices have one.
-        events: it ends with the round that has more of them in the log.
-    """
-    drawing = _Trace(run.groups, tracks)
-    notes = []
-    if run.log != "full":
-        notes.append(f"recorded with --log {run.log}: what devices did is not in the event log")
-    with few_collections():
-        for read, event in enumerate(_events(run.folder), 1):
-            drawing.take(event)
-            if event["event"] == "round_end" and (drawing.slices > slices or read > events):
-                most = f"{slices:,} slices" if drawing.slices > slices else f"{events:,} events"
-                notes.append(f"cut off after round {event['round']}: more than {most}")
-                break
-    if drawing.left_out:
-        notes.append(f"{drawing.left_out:,} devices more than the {tracks:,} that are drawn")
-    lines = ",\n".join(_json(event) for event in [*drawing.names(), *drawing.events])
-    other = {"clock": "virtual time"} | ({"note": "; ".join(notes)} if notes else {})
-    return f'{{"displayTimeUnit":"ms","otherData":{_json(other)},"traceEvents":[\n{lines}\n]}}\n'
-
-
-def _events(folder: Path) -> Iterator[dict[str, Any]]:
-    try:
-        yield from map(decode, event_lines(folder))
-    except (OSError, ValueError, RunError) as error:
-        raise InputError(f"the event log of {folder} can't be read: {error}") from None
-
-
-_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
-
-
-def _json(value: dict[str, Any]) -> str:
-    return _ENCODER.encode(value)
-
-
-class _Trace:
+class TraceFold:
     """Folds the event log into trace events.
 
     Args:
         groups: names of the fleet's groups and the id of the first device of each.
         tracks: so many devices are drawn.
+
+    Attributes:
+        events: of the trace, so far.
+        slices: how many of these are slices.
     """
 
     def __init__(self, groups: Sequence[tuple[str, int]], tracks: int) -> None:
