@@ -80,7 +80,7 @@ def lognormal(values: Floats, noise: float = 0.0) -> tuple[float, float]:
     A spread that errors would show by chance is none.
 
     Args:
-        values: of the devices.
+        values: `(n,)` of the devices.
         noise: variance of their logarithms that is an error of their fit, and no device's own.
     """
     logs, free = np.log(values), len(values) - 1

@@ -61,7 +61,7 @@ class GuardedAggregator:
         return weights
 
     def corrections(self, orders: Sequence[WorkOrder], model: Params) -> Corrections | None:
-        """Return what `orders` are to add to every gradient, if anything: vectors like `model`.
+        """Return what `orders` are to add to every gradient, if anything: `(p,)` as `model` each.
 
         Work for a probe, whose bytes are those of a model, has no corrections.
         """

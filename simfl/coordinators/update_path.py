@@ -48,7 +48,7 @@ class UpdatePath:
         self.filter.load_state_dict(state["filter"])
 
     def keeps(self, update: Params, order: WorkOrder) -> bool:
-        """Return whether a client sends its `update`, as its filter has it.
+        """Return whether a client sends its `update` `(p,)`, as its filter has it.
 
         It knows the model that it was sent, and nothing of those made since.
         """
@@ -58,7 +58,7 @@ class UpdatePath:
         return bool(kept)
 
     def received(self, result: WorkResult, base: Params) -> WorkResult:
-        """Return `result`, which began at the model `base`, as the server receives it."""
+        """Return `result`, which began at the model `base` `(p,)`, as the server receives it."""
         if self.compressor.lossless:
             return result
         order, update = result.order, result.params - base
@@ -69,7 +69,7 @@ class UpdatePath:
         return replace(result, params=base + received)
 
     def send(self, client: int, update: Params, seed: int) -> Params:
-        """Return what the server receives of `update`, drawn from the participation's `seed`."""
+        """Return `(p,)` what the server receives of `update`, drawn from its order's `seed`."""
         if self.compressor.error_feedback:
             update = update + self.owed.get(client, np.float32(0))
         received = self._decoded(client, update, seed)

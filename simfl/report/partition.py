@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def summary(counts: NDArray[np.int64]) -> str:
-    """Return a few lines on sizes, labels per client and skew."""
+    """Return a few lines on sizes, labels per client and skew, of `(clients, classes)` counts."""
     sizes = counts.sum(axis=1)
     distances = skew(counts)[sizes > 0]
     lines = [
@@ -33,7 +33,7 @@ def _line(name: str, numbers: NDArray[np.int64] | Floats, digits: int = 1) -> st
 
 
 def picture(counts: NDArray[np.int64], title: str = "") -> "Figure":
-    """Return a matplotlib figure of stacked label counts, a bar per client, in client order."""
+    """Return a matplotlib figure of stacked `(clients, classes)` label counts, a bar per client."""
     import matplotlib as mpl
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure

@@ -95,7 +95,14 @@ def _document(scenario: str | Path | Mapping[str, Any]) -> Document:
 
 @dataclass(frozen=True)
 class Flower:
-    """What the user brings; see `run_flower`."""
+    """What the user brings; see `run_flower`.
+
+    Attributes:
+        client_fn: makes a client.
+        strategy: makes a strategy.
+        samples: `(devices,)` how many each client trains on.
+        flops_per_sample: of training.
+    """
 
     client_fn: ClientFn
     strategy: Callable[[], Any]
@@ -147,7 +154,7 @@ class FlowerBuilder(Builder):
 
 @dataclass(frozen=True)
 class Held(ClientData):
-    """How many samples each client holds, and nothing else."""
+    """How many samples each client holds, `(clients,)`, and nothing else."""
 
     held: Ids
 

@@ -79,7 +79,7 @@ def load(module: nn.Module, params: Params | torch.Tensor) -> None:
 
 
 def state_dict(module: nn.Module, params: Params) -> Mapping[str, torch.Tensor]:
-    """Return `params` as a state dict of `module`, for `torch.save`."""
+    """Return `params` `(p,)` as a state dict of `module`, for `torch.save`."""
     flat = torch.from_numpy(np.array(params, dtype=np.float32))
     return {name: view.clone() for name, view in Layout.of(module).views(flat).items()}
 

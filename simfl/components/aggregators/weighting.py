@@ -99,7 +99,7 @@ def blocks(columns: int, rows: int = 1) -> Iterator[slice]:
 def block_of(
     contribution: Contribution, columns: slice, of: Literal["models", "updates"] = "models"
 ) -> Floats:
-    """Return some columns of a contribution's model or update, float64."""
+    """Return `(columns,)` a part of a contribution's model or update, float64."""
     block = contribution.result.params[columns].astype(np.float64)
     if of == "updates":
         block -= contribution.base[columns]

@@ -43,7 +43,7 @@ class Cohort:
 
 
 def side_by_side(parts: Sequence[Sized]) -> list[Ids]:
-    """Return the rows of each part once all lie one behind the other."""
+    """Return `(n_k,)` the rows of each part once all lie one behind the other."""
     ends = np.cumsum([len(part) for part in parts])
     return [np.arange(end - len(part), end) for part, end in zip(parts, ends, strict=True)]
 

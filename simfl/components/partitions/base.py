@@ -66,7 +66,7 @@ class Partition(Component, ABC):
 
     @abstractmethod
     def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
-        """Return per client the rows it holds, `clients` arrays in client order.
+        """Return per client `(n_k,)` the rows it holds, `clients` arrays in client order.
 
         Raises:
             InputError: the data can't be dealt that way to that many clients.

@@ -28,7 +28,7 @@ def by_owner(rows: Ids, owners: Ids, clients: int, rng: Rng | None = None) -> li
 
 
 def rows_of_classes(labels: Ids, classes: int) -> list[Ids]:
-    """Return per class its rows, ascending."""
+    """Return per class `(n_c,)` its rows, ascending, of those with the `(n,)` labels."""
     return by_owner(np.arange(len(labels)), labels, classes)
 
 

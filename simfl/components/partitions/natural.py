@@ -45,7 +45,7 @@ class Natural(Partition):
             )
 
     def choose(self, natural: int, clients: int, rng: Rng) -> Ids:
-        """Return which of `natural` clients take part: `clients` indices, ascending."""
+        """Return `(clients,)` which of `natural` clients take part, ascending."""
         if self.clients == "first" or clients == natural:
             return np.arange(clients)
         return np.sort(rng.choice(natural, size=clients, replace=False))

@@ -33,7 +33,7 @@ class KDpp:
         self._tables: dict[int, tuple[Floats, Floats]] = {}
 
     def sample(self, k: int, rng: Rng) -> Ids:
-        """Return `k` distinct positions, ascending; k at most n."""
+        """Return `(k,)` distinct positions, ascending; k at most n."""
         if k not in self._tables:
             jitter = JITTER if self.rank < k else 0.0
             self._tables[k] = elementary_polynomials(self._eigenvalues + jitter, k)
@@ -58,7 +58,14 @@ def elementary_polynomials(values: Floats, k: int) -> tuple[Floats, Floats]:
 
 
 def choose_eigenvectors(log_values: Floats, log_E: Floats, k: int, rng: Rng) -> list[int]:
-    """Return `k` eigenvectors, a set as likely as the product of their eigenvalues."""
+    """Return `k` eigenvectors, a set as likely as the product of their eigenvalues.
+
+    Args:
+        log_values: `(n,)` as `elementary_polynomials` returns them.
+        log_E: `(n + 1, k + 1)` likewise.
+        k: how many.
+        rng: draws.
+    """
     taken: list[int] = []
     for n in range(len(log_values), 0, -1):
         left = k - len(taken)

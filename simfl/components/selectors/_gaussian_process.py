@@ -59,7 +59,14 @@ class Posterior:
 
 
 def choose(posterior: Posterior, annealing: Floats, candidates: Ids, k: int) -> list[int]:
-    """Return `k` of the `candidates` in the order of Algorithm 1; ties go to the lowest id."""
+    """Return `k` of the `candidates` in the order of Algorithm 1; ties go to the lowest id.
+
+    Args:
+        posterior: of the loss changes of all N clients; it is conditioned on who is chosen.
+        annealing: `(N,)` what each client's score is multiplied by.
+        candidates: `(m,)` ids.
+        k: how many.
+    """
     left, chosen = np.array(candidates), []
     for _ in range(min(k, len(left))):
         best = int(left[np.argmax(posterior.scores(annealing)[left])])

@@ -192,7 +192,7 @@ class IntermediateKDpp:
         self._log_kept = float(inside.sum()) - float(np.log1p(scale * values).sum())
 
     def sample(self, rng: Rng, tries: int) -> Ids | None:
-        """Return `k` distinct items, ascending; None: so many tries were in vain."""
+        """Return `(k,)` distinct items, ascending; None: so many tries were in vain."""
         for _ in range(tries):
             chosen = self._try(rng)
             if chosen is not None:

@@ -80,7 +80,7 @@ def fill(samples: Ids, m: int, merges: Merges, rng: Rng) -> NDArray[np.int64]:
 
 
 def draw(urns: NDArray[np.int64], rng: Rng) -> Ids:
-    """Return one position from each urn, independently, in proportion to the masses."""
+    """Return `(k,)` a position from each of the `(k, n)` urns, in proportion to the masses."""
     sums = np.cumsum(urns, axis=1)
     numbers = rng.integers(0, sums[:, -1])
     return np.array(

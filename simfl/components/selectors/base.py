@@ -95,7 +95,7 @@ class History:
 
     @classmethod
     def empty(cls, samples: Ids) -> "History":
-        """Return the history before the first round."""
+        """Return the history before the first round of clients that hold `(n,)` samples."""
         n = len(samples)
         return cls(
             np.asarray(samples, dtype=np.int64),
@@ -167,7 +167,7 @@ class View:
         return self._ids
 
     def draw(self, k: int, rng: Rng) -> Ids:
-        """Return up to `k` distinct available ids, uniformly, without listing the whole fleet."""
+        """Return `(m,)` up to `k` distinct available ids, uniformly, without listing the fleet."""
         if self._draw is not None and self._ids is None:
             return self._draw(k, rng)
         ids = self.available

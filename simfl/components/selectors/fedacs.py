@@ -79,6 +79,12 @@ def thompson_by_groups(a: Floats, b: Floats, size: int, rng: Rng) -> list[int]:
 
     Of clients with the same (a, b) only the largest draw matters, an order statistic; all of them
     are equally likely to be the one.
+
+    Args:
+        a: `(n,)` of each client's Beta distribution.
+        b: `(n,)` likewise.
+        size: how many are picked.
+        rng: draws.
     """
     from scipy.special import betaincc, betainccinv
 

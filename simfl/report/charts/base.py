@@ -125,7 +125,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def scale(label: str, values: Floats, units: tuple[Unit, ...], share: bool = False) -> Axis:
-    """Return an axis for `values`, logarithmic where they span orders of magnitude."""
+    """Return an axis for `values` `(n,)`, logarithmic where they span orders of magnitude."""
     positive = values[np.isfinite(values) & (values > 0)]
     if len(positive) and positive.max() > SPREAD * positive.min():
         return logarithmic(

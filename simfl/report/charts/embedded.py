@@ -27,7 +27,7 @@ def embedded(value: Any) -> str:
 
 
 def short_numbers(values: Floats) -> list[float | None]:
-    """Return numbers as a page has them: six digits each; None: one that is not finite."""
+    """Return `(n,)` numbers as a page has them: six digits each; None: one that is not finite."""
     return [_short(v) for v in values.tolist()]
 
 

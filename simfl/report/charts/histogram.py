@@ -10,7 +10,7 @@ from simfl.report.charts.base import COLOURS, Rows
 
 
 def shares_of(values: Floats, edges: Floats) -> Floats:
-    """Return which share of all values, those that are not finite too, lies in each bin."""
+    """Return `(bins,)` which share of all `(n,)` values, finite or not, lies in each bin."""
     counts = np.histogram(values[np.isfinite(values)], edges)[0] / max(len(values), 1)
     return counts.astype(np.float64)
 
@@ -27,7 +27,7 @@ def area_css(shares: Mapping[str, Floats]) -> str:
 
 
 def table_of(shares: Mapping[str, Floats], edges: Floats, unit: str) -> Rows:
-    """Return the bins that hold anything."""
+    """Return the bins, between `(bins + 1,)` edges in a `unit`, that hold anything."""
     table: list[Sequence[str | float]] = [("variant", f"from_{unit}", f"to_{unit}", "share")]
     for name, heights in shares.items():
         bins = zip(edges[:-1].tolist(), edges[1:].tolist(), heights.tolist(), strict=True)

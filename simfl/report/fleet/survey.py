@@ -204,7 +204,7 @@ def chance_of_none(n: int, special: int, drawn: int) -> float:
 
 
 def expected_order(times: Floats, drawn: int, rank: int) -> float:
-    """Return the mean of the `rank`-th smallest of `drawn` of `times`, drawn without replacement.
+    """Return the mean of the `rank`-th smallest of `drawn` of `(n,)` times, without replacement.
 
     The i-th smallest of n times is it with probability C(i-1, r-1) C(n-i, m-r) / C(n, m).
 

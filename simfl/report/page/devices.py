@@ -80,7 +80,7 @@ class Devices:
         return float(self.samples[self.never].sum() / held) if held else 0.0
 
     def worst(self, count: int) -> Ids:
-        """Return the places of those that cost most: never heard first, then the slowest."""
+        """Return `(count,)` places of those that cost most: never heard first, then the slowest."""
         slow = np.where(self.never, np.inf, self.time_s)
         return np.lexsort((self.ids, -self.last, -self.lost, -slow))[:count]
 

@@ -86,7 +86,7 @@ class RunResult(RunFiles):
 
     @cached_property
     def evaluated(self) -> Ids:
-        """Indices of the rounds that ended with an evaluation."""
+        """`(evaluations,)` indices of the rounds that ended with one."""
         return np.flatnonzero(np.isfinite(self.column("accuracy")))
 
     @cached_property

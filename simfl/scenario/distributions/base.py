@@ -131,7 +131,7 @@ def check_order(low: float | None, high: float | None) -> None:
 
 
 def pick(n: int, u: Floats, weights: Floats | Sequence[float] | None = None) -> Ids:
-    """Return for each uniform which of `n` has the share that it falls in (None: equal shares)."""
+    """Return `(m,)` which of `n` has the share that each uniform falls in (None: equal shares)."""
     if weights is None:
         return np.minimum((u * n).astype(np.int64), n - 1)
     edges = np.cumsum(np.asarray(weights, dtype=np.float64))
@@ -162,5 +162,5 @@ class Truncated(Draw):
         )
 
     def inside(self, values: Floats) -> Floats:
-        """Return `values` kept from leaving the bounds by rounding."""
+        """Return `(m,)` values kept from leaving the bounds by rounding."""
         return np.clip(values, *self.bounds)

@@ -17,7 +17,7 @@ _FARTHEST = 1e300
 
 
 def truncated_normal(u: Floats, low: float, high: float) -> Floats:
-    """Return standard normal quantiles given that they lie in [low, high].
+    """Return the `(m,)` standard normal quantiles of `u`, given that they lie in [low, high].
 
     Where the interval lies above zero it is mirrored below, where the distribution function keeps
     its digits (its distance from one does not).

@@ -88,7 +88,7 @@ class Tiered(RoundPolicy):
                     server.stir()  # who belongs to which tier may have changed
 
     def members(self, server: Server, tier: int) -> Ids:
-        """Return the ids that belong to `tier` now, ascending."""
+        """Return `(m,)` the ids that belong to `tier` now, ascending."""
         able, took_s = server.candidates.able, server.history.duration_s
         drawn = server.seeds.uniforms(("tiers",), able, 0)
         place = np.minimum((drawn * self.tiers).astype(np.int64), self.tiers - 1)

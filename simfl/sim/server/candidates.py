@@ -68,12 +68,12 @@ class Candidates:
         self.able = np.sort(np.append(self.able, np.array(list(devices), dtype=np.int64)))
 
     def reachable(self, clients: Ids) -> Ids:
-        """Return those of `clients` that are online, idle and hold samples, in their order."""
+        """Return `(m,)` those of `clients` online, idle and with samples, in their order."""
         clients = clients[self._free[clients]]
         return clients[self._fleet.online(clients, self._timeline.now)] if len(clients) else clients
 
     def draw(self, k: int, rng: np.random.Generator, among: Ids | None = None) -> Ids:
-        """Return up to `k` reachable clients, uniformly, looking at few of a large fleet."""
+        """Return `(m,)` up to `k` reachable clients, uniformly, looking at few of a large fleet."""
         pool = self.able if among is None else among
         wanted = 4 * k + 64
         if len(pool) > _FEW * wanted:
@@ -131,7 +131,7 @@ class Candidates:
         return float(np.min(self._returns_s(self.able if among is None else among), initial=np.inf))
 
     def returns_s(self, among: Ids | None = None) -> Floats:
-        """Return the instants, ascending, at which idle devices that are offline come back."""
+        """Return `(m,)` the instants, ascending, at which idle devices come back from offline."""
         pool = self.able if among is None else among
         back_s = self._returns_s(pool[self._free[pool]])
         return np.sort(back_s[back_s < np.inf])

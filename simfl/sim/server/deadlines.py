@@ -89,7 +89,7 @@ Deadline = Annotated[
 
 
 def percentile(values: Floats, share: float) -> float:
-    """Return the `share`-quantile of `values` by linear interpolation.
+    """Return the `share`-quantile of `values` `(n,)` by linear interpolation.
 
     Where the quantile is one of the values it is that very float (in `numpy.percentile` rounding
     may put it one ulp beside), so that who takes exactly that long ties with it.

@@ -102,6 +102,11 @@ class RayTasks:
         """Have models added up that stayed in the cluster: Ray does so where most of them are.
 
         It takes no CPU of the cluster's, or it would wait for those that train the next ones.
+
+        Args:
+            at: of which orders they are.
+            weights: `(r,)` what each is multiplied by.
+            models: references to them, `(p,)` each.
         """
 
         def submit() -> list[Any]:

@@ -61,7 +61,13 @@ class Worker:
             send(self.channel, ("train", old, replace(batch, bases=new), weights))
 
     def ask_logits(self, inputs: Packed, params: Params, part: slice) -> None:
-        """Ask for the logits of rows `part` of `inputs`, which it is given once."""
+        """Ask for the logits of rows `part` of `inputs`, which it is given once.
+
+        Args:
+            inputs: a task and the tensor `(n, ...)`, packed.
+            params: `(p,)` the model.
+            part: which rows.
+        """
         with self._kept_waiting(patience.LEAST_S), contextlib.suppress(OSError):
             if self._inputs is not inputs:
                 self._inputs = inputs
