@@ -1,18 +1,13 @@
 """The fleet as a table and a few sentences."""
 
-import io
 import math
 from collections.abc import Sequence
-
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from simfl.report import formats
 from simfl.report.axes import Unit
 from simfl.report.comparison.columns import fitting, folded, longest, table_width
 from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
-from simfl.report.width import text_width
+from simfl.report.text_page import TextPage
 
 _RATES: tuple[Unit, ...] = (
     ("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)
@@ -36,24 +31,17 @@ NAME = 16
 
 def as_text(facts: FleetFacts) -> str:
     """Return a table, a column per group, and what to expect of a round."""
-    file, width = io.StringIO(), text_width()
-    console = Console(file=file, width=width, highlight=False, markup=False, color_system=None)
+    page = TextPage()
     timed, told = math.isfinite(facts.deadline_s), "Median over devices (5th to 95th percentile)."
     tables = [_columns(facts.groups, timed)]
-    if table_width(max(map(longest, column)) for column in tables[0]) > width:
-        tables = [*fitting(_columns(facts.groups, timed, stacked=True), width)]
+    if table_width(max(map(longest, column)) for column in tables[0]) > page.width:
+        tables = [*fitting(_columns(facts.groups, timed, stacked=True), page.width)]
         told = "Median over devices, below it the 5th–95th percentile."
-    for names, *groups in tables:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        table.add_column("", no_wrap=True)
-        for head, *_ in groups:
-            table.add_column(head, justify="right", overflow="fold")
-        for row in list(zip(names, *groups, strict=True))[1:]:
-            table.add_row(*row)
-        console.print(table)
+    for columns in tables:
+        page.table(columns, whole_names=True)
     for sentence in (told, *sentences(facts)):
-        console.print(sentence)
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()).strip("\n")
+        page.line(sentence)
+    return str(page).strip("\n")
 
 
 def _columns(

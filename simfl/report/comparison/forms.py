@@ -24,7 +24,7 @@ from simfl.report.caveats import (
 )
 from simfl.report.comparison.columns import fitting, folded, longest, table_width, width_of
 from simfl.report.comparison.sections import Section, legend, sections
-from simfl.report.width import text_width
+from simfl.report.text_page import TextPage
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.results.compare import Cell, Column, Comparison
 from simfl.runs.results.metric import PER_ROUND
@@ -61,26 +61,16 @@ def _sentence(text: str) -> str:
 
 def as_table(comparison: Comparison) -> str:
     """Return aligned text; tables wider than the terminal are cut, and long names folded."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    file, width = io.StringIO(), text_width()
-    console = Console(file=file, width=width, highlight=False, markup=False, color_system=None)
-    wholes = (_named_shortly(whole, width // 3) for whole in sections(comparison))
-    for part in (piece for whole in wholes for piece in _fitting(whole, width)):
-        table = Table(title=part.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    page = TextPage()
+    wholes = (_named_shortly(whole, page.width // 3) for whole in sections(comparison))
+    for part in (piece for whole in wholes for piece in _fitting(whole, page.width)):
         columns = [[head, *cells] for head, *cells in zip(part.heads, *part.rows, strict=True)]
-        broken = table_width(max(map(longest, column)) for column in columns) > width
-        for index, column in enumerate(columns):
-            head = textwrap.fill(column[0], width_of(column)) if broken else column[0]
-            table.add_column(head, justify="right" if index else "left", overflow="fold")
-        for row in part.rows:
-            table.add_row(*row)
-        console.print(table)
+        if table_width(max(map(longest, column)) for column in columns) > page.width:
+            columns = [[textwrap.fill(c[0], width_of(c)), *c[1:]] for c in columns]
+        page.table(columns, part.title)
     for line in _below(comparison):
-        console.print(line)
-    return "\n".join(line.rstrip() for line in file.getvalue().strip("\n").splitlines())
+        page.line(line)
+    return str(page)
 
 
 def _named_shortly(part: Section, width: int) -> Section:
