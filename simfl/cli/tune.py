@@ -133,7 +133,7 @@ def _with_options(
 
 def _tell_last(tuning: "Tuning") -> None:
     """Print a line about the last trial."""
-    from simfl.report.page.tuning import over_limits, value_text
+    from simfl.report.page.answer.tuning import over_limits, value_text
     from simfl.scenario.language.place import as_written
 
     trial = tuning.trials[-1]
@@ -147,7 +147,7 @@ def _tell_last(tuning: "Tuning") -> None:
 
 def _tell(tuning: "Tuning") -> None:
     """Print what came of it, and how to have it again."""
-    from simfl.report.page.tuning import answer, settings
+    from simfl.report.page.answer.tuning import answer, settings
 
     typer.echo(" ".join(answer(tuning)))
     for setting in settings(tuning):

@@ -17,7 +17,8 @@ import pytest
 from simfl import run
 from simfl.cli import main
 from simfl.errors import InputError, ScenarioError
-from simfl.report.page.tuning import answer, over_limits, page, write_page
+from simfl.report.page.answer.tuning import answer, over_limits
+from simfl.report.page.tuning import page, write_page
 from simfl.runs.options import Options
 from simfl.runs.results.find import find_runs
 from simfl.runs.tuning.trials import PAGE, TRIALS, Tuning

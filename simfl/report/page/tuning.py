@@ -1,8 +1,7 @@
-"""A page and words about a tuning: what was best, and what every trial came to."""
+"""A page about a tuning: what was best, and what every trial came to."""
 
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from simfl.report import formats
 from simfl.report.axes import UNITS, Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Rows, scale
 from simfl.report.charts.embedded import island
-from simfl.report.comparison.cells import TEXT
+from simfl.report.page.answer.tuning import answer, formatter, settings, value_text
 from simfl.report.page.rendering import render, script
 from simfl.report.page.tables import Cell, Table, leading_number, magnitude
 from simfl.report.svg import Plot
@@ -54,60 +53,6 @@ def page(tuning: Tuning) -> str:
     )
 
 
-def answer(tuning: Tuning) -> list[str]:
-    """Return what came of it, in a few sentences."""
-    best = tuning.best
-    counts = Counter(trial.state for trial in tuning.trials)
-    states = formats.listed([f"{count} {state}" for state, count in counts.items()])
-    tried = f"Of {formats.plural(len(tuning.trials), 'trial')}: {states}."
-    if best is None:
-        return [
-            f"No trial reached the objective ({tuning.spec.objective}) within all limits.",
-            tried,
-        ]
-    seeds = f" in the median of {best.seeds} seeds" if best.seeds > 1 else " (one seed)"
-    taken = [
-        f"{limit.replace('_', ' ')} {_formatter(limit)(value)}"
-        for limit, value in best.taken.items()
-    ]
-    within = f", {formats.listed(taken)}" if taken else ""
-    what = (
-        "Most accuracy" if tuning.spec.measured == "accuracy" else f"Least {tuning.spec.objective}"
-    )
-    level = [t.name for t in tuning.trials if t.state == "done" and t.cost == best.cost][1:]
-    alike = f"; {formats.listed(level, formats.FEW)} came to as much" if level else ""
-    told = [f"{what}: {value_text(tuning, best)}{seeds}{within}, by {best.name}{alike}."]
-    if len(tuning.trials) - counts["refused"] > 1:
-        told.append("The best of many is in part luck: other seeds may prefer another choice.")
-    return [*told, tried]
-
-
-def settings(tuning: Tuning) -> list[str]:
-    """Return the options of a command that have what was best (none: nothing was)."""
-    chosen = {} if tuning.best is None else tuning.best.parameters
-    return [f"--set {f'{path}={as_written(value)}'!r}" for path, value in chosen.items()]
-
-
-def value_text(tuning: Tuning, trial: Trial) -> str:
-    """Return a trial's objective for people."""
-    if not math.isfinite(trial.cost):
-        return formats.NOTHING
-    return _formatter(tuning.spec.measured)(tuning.value(trial))
-
-
-def over_limits(tuning: Tuning, trial: Trial) -> list[str]:
-    """Return which limits a trial is over, and how far: ``never heard 52.5% > 20.0%``."""
-    return [
-        f"{name.replace('_', ' ')} {_formatter(name)(trial.taken[name])} > {_formatter(name)(most)}"
-        for name, most in tuning.spec.limits.items()
-        if trial.taken.get(name, 0.0) > most
-    ]
-
-
-def _formatter(name: str) -> Callable[[float], str]:
-    return TEXT[METRICS[name].unit]
-
-
 def _table(tuning: Tuning) -> Table:
     rows = []
     for trial in sorted(tuning.trials, key=lambda t: (t.state != "done", t.cost, t.name)):
@@ -119,7 +64,7 @@ def _table(tuning: Tuning) -> Table:
                 Cell(value_text(tuning, trial), sort=tuning.value(trial)),
                 Cell(str(trial.seeds), sort=trial.seeds),
                 *(
-                    Cell(_formatter(name)(value), sort=value)
+                    Cell(formatter(name)(value), sort=value)
                     for name, value in zip(tuning.spec.limits, taken, strict=True)
                 ),
                 *(_parameter(trial.parameters[path]) for path in tuning.spec.parameters),
