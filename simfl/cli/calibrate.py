@@ -9,6 +9,10 @@ from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
     from simfl.build.calibrate import Device
 
 
@@ -42,7 +46,7 @@ def calibrate_command(
 
     import yaml
 
-    from simfl.build.calibrate import calibrated, left_out, without_latency
+    from simfl.build.calibrate import calibrated
     from simfl.build.calibrated_fleet import fleet
     from simfl.build.measurements import measurements
     from simfl.core.files import write_output
@@ -60,6 +64,24 @@ def calibrate_command(
     table = measurements(file)
     devices = calibrated(table, shared.seconds("--latency", latency))
     groups = fleet(devices, count)
+    _tell(table, devices, latency)
+    text = f"# simfl calibrate {file.name}\n" + yaml.safe_dump(
+        {"fleet": groups}, sort_keys=False, default_flow_style=None, width=math.inf
+    )
+    if out is None:
+        typer.echo("\n" + text, nl=False)
+    else:
+        write_output(out, text.encode())
+        typer.echo(f"Fleet: {out}")
+    if picture is not None:
+        save(calibration_picture.picture(devices), picture)
+        typer.echo(f"Picture: {picture}")
+
+
+def _tell(table: "pd.DataFrame", devices: "Sequence[Device]", latency: str) -> None:
+    """Print what was found of each device, and what was not measured."""
+    from simfl.build.calibrate import left_out, without_latency
+
     typer.echo(
         f"{'client':<16}{'samples/s':>12}{'down Mbit/s':>12}{'up Mbit/s':>12}{'latency ms':>12}"
         "   median error of download, compute, upload"
@@ -73,17 +95,6 @@ def calibrate_command(
             f"latency: not measured of {len(alike)} of {len(devices)} devices, whose messages are "
             f"all of one size; {latency} is assumed (--latency)"
         )
-    text = f"# simfl calibrate {file.name}\n" + yaml.safe_dump(
-        {"fleet": groups}, sort_keys=False, default_flow_style=None, width=math.inf
-    )
-    if out is None:
-        typer.echo("\n" + text, nl=False)
-    else:
-        write_output(out, text.encode())
-        typer.echo(f"Fleet: {out}")
-    if picture is not None:
-        save(calibration_picture.picture(devices), picture)
-        typer.echo(f"Picture: {picture}")
 
 
 def _line(device: "Device") -> str:

@@ -1,12 +1,18 @@
 """`simfl compare`: virtual time, rounds and bytes to targets, side by side."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simfl.cli import _complete
 from simfl.cli import _options as shared
 from simfl.cli.app import app
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simfl.runs.results.compare import Comparison
+    from simfl.runs.results.result import RunResult
 
 FORMATS = ("table", "markdown", "csv", "json", "latex")
 
@@ -59,7 +65,18 @@ def compare_command(
         raise InputError(f"--targets: expected accuracies above 0, got {targets!r}")
     if ideal is not None and baseline is None:
         raise InputError("--ideal needs a --baseline")
-    runs = find_runs(folders)
+    comparison = compare(_finished(find_runs(folders), baseline), wanted, baseline, ideal)
+    if columns is not None:
+        comparison = _only(comparison, columns)
+    typer.echo(render(comparison, form))
+
+
+def _finished(runs: "Sequence[RunResult]", baseline: str | None) -> "list[RunResult]":
+    """Return the runs that have finished; tell of the others.
+
+    Raises:
+        InputError: none has, or none of the `baseline`; says how to go on.
+    """
     finished = [run for run in runs if run.finished]
     if not finished:
         _ = runs[0].summary  # which tells how to go on
@@ -70,12 +87,15 @@ def compare_command(
     if left:
         told = ", ".join(str(run.folder) for run in left)
         typer.echo(f"note: left out, not finished: {told}", err=True)
-    comparison = compare(finished, wanted, baseline, ideal)
-    if columns is not None:
-        versus = [column.key for column in comparison.columns if column.versus is not None]
-        with shared.naming("--columns"):
-            comparison = comparison.only([name.strip() for name in columns.split(",")])
-        if versus and all(column.versus is None for column in comparison.columns):
-            told = ", ".join(versus)
-            typer.echo(f"note: --columns has none that compares with --baseline: {told}", err=True)
-    typer.echo(render(comparison, form))
+    return finished
+
+
+def _only(comparison: "Comparison", columns: str) -> "Comparison":
+    """Return these columns of a comparison; tell if none compares with its baseline."""
+    versus = [column.key for column in comparison.columns if column.versus is not None]
+    with shared.naming("--columns"):
+        comparison = comparison.only([name.strip() for name in columns.split(",")])
+    if versus and all(column.versus is None for column in comparison.columns):
+        told = ", ".join(versus)
+        typer.echo(f"note: --columns has none that compares with --baseline: {told}", err=True)
+    return comparison
