@@ -151,5 +151,7 @@ def _jitter(devices: Sequence[Device]) -> dict[str, Any]:
 
 def _scatter(devices: Sequence[Device]) -> float:
     """Return by what sigma their trainings scatter."""
-    squares, free = (sum(column) for column in zip(*(one.scatter for one in devices), strict=True))
+    squares, free = (
+        sum(column) for column in zip(*(device.scatter for device in devices), strict=True)
+    )
     return math.sqrt(squares / free) if free > 0 else 0.0

@@ -33,10 +33,12 @@ class _Schedule(OnlineSchedule):
     @override
     def online(self, devices: Ids, now_s: float) -> Flags:
         with blaming(self._owner, lambda: f"telling who is online at {now_s:g} s"):
-            found = self._schedule.online(devices, now_s)
-            sound = isinstance(found, np.ndarray) and found.dtype == np.bool_
-            expect(sound and found.shape == devices.shape, f"{len(devices)} times yes or no", found)
-        return found
+            online = self._schedule.online(devices, now_s)
+            sound = isinstance(online, np.ndarray) and online.dtype == np.bool_
+            expect(
+                sound and online.shape == devices.shape, f"{len(devices)} times yes or no", online
+            )
+        return online
 
     @override
     def next_change_s(self, device: int, now_s: float) -> float:

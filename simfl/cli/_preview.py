@@ -73,12 +73,12 @@ def tell_assumptions(scenario: "Scenario", runs: "Iterable[Run] | None" = None) 
     if scenario.variants or scenario.sweep is not None:
         with suppress(SimflError):  # of what is shown nothing is wrong
             variants = {run.variant: run.scenario for run in runs or expand(scenario)}
-    seeds = [one for one in assumptions(scenario) if one.path in SEEDS]
-    found = {
-        name: [one for one in assumptions(own) if one.path not in SEEDS]
+    seeds = [line for line in assumptions(scenario) if line.path in SEEDS]
+    others = {
+        name: [line for line in assumptions(own) if line.path not in SEEDS]
         for name, own in variants.items()
     }
-    _tell("assumed, not given", [*seeds, *_of_any(found)])
+    _tell("assumed, not given", [*seeds, *_of_any(others)])
     _tell("perhaps not meant", _of_any({name: cautions(own) for name, own in variants.items()}))
 
 

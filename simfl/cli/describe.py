@@ -44,21 +44,22 @@ def describe(
         list_(kind, as_json)
         return
     written = columns.described(kind) if name is None else []
-    found: Sequence[Description | KeyDescription | columns.FileDescription]
+    descriptions: Sequence[Description | KeyDescription | columns.FileDescription]
     with shared.importing(allow_code):
         try:
-            found = described(kind) if name is None else [Description.find(kind, name)]
+            descriptions = described(kind) if name is None else [Description.find(kind, name)]
         except NameNotFound:
             if not written:
                 raise
-            found, written = written, []
+            descriptions, written = written, []
     if as_json:
-        told = [asdict(description) for description in found]
+        told = [asdict(description) for description in descriptions]
         plain = told[0] if len(told) == 1 else told
         typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
     else:
-        more = [also(kind)] if isinstance(found[0], Description) and name is None else []
+        more = [also(kind)] if isinstance(descriptions[0], Description) and name is None else []
         more += [
-            f"A column of {one.file} is called so too: simfl describe {one.file}" for one in written
+            f"A column of {table.file} is called so too: simfl describe {table.file}"
+            for table in written
         ]
-        typer.echo("\n\n".join(filter(None, [*map(str, found), *more])))
+        typer.echo("\n\n".join(filter(None, [*map(str, descriptions), *more])))

@@ -36,17 +36,17 @@ def evaluate_command(
 
     if out is not None:
         require_place(out, "--out", (".csv",))
-    found, options = [], Options(data_dir=data_dir)
+    evaluations, options = [], Options(data_dir=data_dir)
     with shared.importing(allow_code), shared.interruptible("nothing was written"):
         for run in find_runs(folders):
             evaluation = evaluate(run, options)
-            found.append(evaluation)
+            evaluations.append(evaluation)
             if not as_json:
                 typer.echo(as_text(evaluation) + "\n")
     if as_json:
-        typer.echo(json.dumps([evaluation.as_dict() for evaluation in found], indent=2))
+        typer.echo(json.dumps([evaluation.as_dict() for evaluation in evaluations], indent=2))
     if out is not None:
-        table = stacked([(evaluation.run, evaluation.clients) for evaluation in found])
+        table = stacked([(evaluation.run, evaluation.clients) for evaluation in evaluations])
         write_output(out, table.to_csv(index=False, lineterminator="\n").encode())
         if not as_json:
             typer.echo(f"Table: {out}")

@@ -48,7 +48,7 @@ def end(asked: Asked) -> None:
 
 def users_own(components: Sequence[Component]) -> list[Component]:
     """Return those that are not simfl's but its users'."""
-    return [one for one in components if not type(one).__module__.startswith("simfl.")]
+    return [part for part in components if not type(part).__module__.startswith("simfl.")]
 
 
 def names(components: Sequence[Component]) -> str:

@@ -87,7 +87,11 @@ def blaming_code_of(components: Sequence[Component], doing: str) -> Iterator[Non
             raise
         raised = traceback.walk_tb(error.__traceback__)
         callers = [frame.f_locals.get("self") for frame, _ in raised]
-        blamed = [one for one in own if any(one is it for it in callers)] or own or components[:1]
+        blamed = (
+            [part for part in own if any(part is caller for caller in callers)]
+            or own
+            or components[:1]
+        )
         raise ComponentError(_told(blamed, doing, error, place)) from error
 
 

@@ -116,7 +116,9 @@ class Registry(Generic[C]):
             self._load_plugin(plugin)
         homes = ("simfl.", *(plugin.module for plugin in self._plugins))
         known = self.classes.values()
-        self._installed = frozenset(one for one in known if one.__module__.startswith(homes))
+        self._installed = frozenset(
+            member for member in known if member.__module__.startswith(homes)
+        )
         self._loaded = True
 
     def _load_plugin(self, plugin: EntryPoint) -> None:
@@ -129,7 +131,7 @@ class Registry(Generic[C]):
         except (Exception, SystemExit) as error:
             raise InputError(f"{installed} {_failure(error)}") from error
         package = plugin.module.partition(".")[0]
-        homes = {one.__module__.partition(".")[0] for one in self.classes.values()}
+        homes = {member.__module__.partition(".")[0] for member in self.classes.values()}
         if plugin.name not in self.classes and package not in homes:
             raise InputError(
                 f"{installed} registers no {self.kind}; name the class in its entry point, as in "

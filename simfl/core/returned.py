@@ -58,11 +58,11 @@ def check_places(places: object, n: int, *, ordered: bool = False) -> Ids:
         Unexpected: they are not.
     """
     expected = f"distinct places from 0 to {n - 1}" + (" in ascending order" if ordered else "")
-    found = np.asarray(places)
-    whole = found.dtype.kind in "iu" or not found.size
-    expect(found.ndim == 1 and whole, expected, f"{found.dtype} of shape {found.shape}")
-    found = found.astype(np.int64)
-    expect(not len(found) or (found.min() >= 0 and found.max() < n), expected, found)
-    expect(len(np.unique(found)) == len(found), expected, found)
-    expect(not ordered or bool((np.diff(found) > 0).all()), expected, found)
-    return found
+    array = np.asarray(places)
+    whole = array.dtype.kind in "iu" or not array.size
+    expect(array.ndim == 1 and whole, expected, f"{array.dtype} of shape {array.shape}")
+    array = array.astype(np.int64)
+    expect(not len(array) or (array.min() >= 0 and array.max() < n), expected, array)
+    expect(len(np.unique(array)) == len(array), expected, array)
+    expect(not ordered or bool((np.diff(array) > 0).all()), expected, array)
+    return array

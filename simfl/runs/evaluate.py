@@ -99,7 +99,7 @@ class ClientEvaluation:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data, ready for JSON."""
-        found: dict[str, Any] = finite(
+        plain: dict[str, Any] = finite(
             {
                 "folder": str(self.run.folder),
                 "kept_aside": self.kept_aside,
@@ -108,7 +108,7 @@ class ClientEvaluation:
                 "clients": self.clients.to_dict("records"),
             }
         )
-        return found
+        return plain
 
 
 def _spread(whom: str, values: Floats, samples: Floats) -> Spread:
@@ -175,14 +175,14 @@ def _judged(builder: Builder, model: Params) -> dict[int, tuple[int, Evaluation]
     import torch
 
     executor, task, data = builder.executor, builder.task, builder.federation
-    found = {}
+    judged = {}
     with blaming_code_of((task.model, task.training.loss), "judging the model"):
         for client in np.flatnonzero(data.sizes).tolist():
             own = data.validation([client])
             rows = torch.from_numpy(own.rows[0])
             quality = executor.evaluate(task, model, own.x[rows], own.y[rows])
-            found[client] = len(rows), quality
-    return found
+            judged[client] = len(rows), quality
+    return judged
 
 
 def _table(run: RunResult, judged: Mapping[int, tuple[int, Evaluation]]) -> "pd.DataFrame":

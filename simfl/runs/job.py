@@ -75,10 +75,10 @@ def jobs(
     runs, todo = expand(scenario, seeds, variants), []
     seeds_asked = dict.fromkeys(run.seed for run in runs)
     study = Study([*dict.fromkeys(run.variant for run in runs)], [*seeds_asked])
-    for one in runs:
-        top = Path("runs") / one.scenario.name if out is None else out
-        folder = top / usual_place(one.variant, one.seed)
-        todo.append(Job(one.variant, one.scenario, folder, one.factors, one.place, study))
+    for run in runs:
+        top = Path("runs") / run.scenario.name if out is None else out
+        folder = top / usual_place(run.variant, run.seed)
+        todo.append(Job(run.variant, run.scenario, folder, run.factors, run.place, study))
     return todo
 
 

@@ -25,15 +25,15 @@ def telling_of_lost_memory(components: Sequence[Component]) -> Iterator[None]:
 
     It is seen in this process alone.
     """
-    own = [one for one in users_own(components) if isinstance(one, _FORGETFUL)]
-    before = [_memory(one) for one in own]
+    own = [part for part in users_own(components) if isinstance(part, _FORGETFUL)]
+    before = [_memory(part) for part in own]
     try:
         yield
     finally:
-        for one, then in zip(own, before, strict=True):
-            now = _memory(one)
+        for part, then in zip(own, before, strict=True):
+            now = _memory(part)
             if changed := [name for name in now if now[name] != then.get(name)]:
-                _tell(names([one]), ", ".join(changed))
+                _tell(names([part]), ", ".join(changed))
 
 
 @cache  # once for all runs of this process

@@ -76,16 +76,16 @@ class Yardstick:
     @classmethod
     def of(cls, groups: Groups) -> "Yardstick":
         """Return what the rounds of `groups` share."""
-        found = {
+        by_variant = {
             name: {(run.deadline_s, _kind(run)) for run in runs if run.n_rounds}
             for name, runs in groups.items()
         }
-        have = {name: {one for one in own if one[0] > 0} for name, own in found.items()}
-        all_of_them = {one for own in have.values() for one in own}
+        have = {name: {kept for kept in own if kept[0] > 0} for name, own in by_variant.items()}
+        all_of_them = set().union(*have.values())
         if len(all_of_them) != 1:
             return cls(math.nan, "", [], False)
         [(length_s, kind)] = all_of_them
-        return cls(length_s, kind, [n for n in have if have[n]], found == have)
+        return cls(length_s, kind, [n for n in have if have[n]], by_variant == have)
 
     def __bool__(self) -> bool:
         return math.isfinite(self.length_s)

@@ -45,11 +45,11 @@ def described(word: str) -> list[FileDescription]:
     """Return the file that is called `word`, or the columns in files that are ([]: none is)."""
     if word in FILES:
         return [FILES[word]()]
-    found = [make() for make in FILES.values()]
+    files = [make() for make in FILES.values()]
     return [
-        FileDescription(one.file, one.about, {word: one.columns[word]})
-        for one in found
-        if word in one.columns
+        FileDescription(table.file, table.about, {word: table.columns[word]})
+        for table in files
+        if word in table.columns
     ]
 
 
@@ -57,7 +57,7 @@ def texts(declared: Any) -> dict[str, str]:
     """Return what stands below each variable that a class or a module declares ("": nothing)."""
     tree = ast.parse(inspect.cleandoc(inspect.getsource(declared)))
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else tree.body
-    found: dict[str, str] = {}
+    below: dict[str, str] = {}
     name = ""
     for statement in body:
         match statement:
@@ -66,13 +66,13 @@ def texts(declared: Any) -> dict[str, str]:
             case ast.Assign(targets=[ast.Name() as variable]):
                 name = variable.id
             case ast.Expr(value=ast.Constant(value=str(text))) if name:
-                found[name] = " ".join(text.split())
+                below[name] = " ".join(text.split())
                 continue
             case _:
                 name = ""
         if name:
-            found[name] = ""
-    return found
+            below[name] = ""
+    return below
 
 
 def _table(file: str, row: type) -> Callable[[], FileDescription]:

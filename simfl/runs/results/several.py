@@ -33,23 +33,23 @@ def all_metrics(runs: Iterable[RunResult]) -> dict[str, Range]:
 
     Each with the least and the most that it can be; of users' own nothing is known.
     """
-    found: dict[str, Range] = {}
+    ranges: dict[str, Range] = {}
     for run in runs:
-        if run.metrics.keys() <= found.keys():
+        if run.metrics.keys() <= ranges.keys():
             continue
-        ranges = _ranges(run)
-        found |= {name: ranges.get(name, ANY) for name in run.metrics}
-    return found
+        own = _ranges(run)
+        ranges |= {name: own.get(name, ANY) for name in run.metrics}
+    return ranges
 
 
 def _ranges(run: RunResult) -> dict[str, Range]:
     """Return what simfl's own metrics can be, by column; users' code is not imported for that."""
     from simfl.components.metrics.base import quality_metrics
 
-    found: dict[str, Range] = {}
-    for one in run.written("evaluation", "metrics") or []:
-        if component_name(one) in quality_metrics.names():
+    ranges: dict[str, Range] = {}
+    for written in run.written("evaluation", "metrics") or []:
+        if component_name(written) in quality_metrics.names():
             with suppress(Exception):  # another version's option: then nothing is known, either
-                metric = quality_metrics.parse(one)
-                found[metric.label] = metric.within
-    return found
+                metric = quality_metrics.parse(written)
+                ranges[metric.label] = metric.within
+    return ranges

@@ -82,10 +82,10 @@ def also(word: str) -> str:
     return "\n".join(told)
 
 
-def _merged(found: Sequence[Key]) -> list[KeyDescription]:
+def _merged(keys: Sequence[Key]) -> list[KeyDescription]:
     """Return a description each of keys of one path, one of those that do not differ."""
     told: list[KeyDescription] = []
-    for key in found:
+    for key in keys:
         new = _describe(key)
         same = [old for old in told if replace(old, of=()) == replace(new, of=())]
         if same:
