@@ -14,6 +14,7 @@ from simfl.core.work import Plan
 from simfl.training.flat import build
 from simfl.training.kernels import LoopKernel, choose_kernel, recorded
 from simfl.training.kernels.recorded import RecordedKernel, can_record
+from simfl.training.kernels.seat import Seat
 from tests.training.learning_stubs import (
     Chained,
     Convolutional,
@@ -114,7 +115,7 @@ def test_seats_are_as_many_as_the_card_has_room_for(monkeypatch, seat_bytes, cou
     """Of 100 bytes each takes some; another is made where four times as much is free."""
     seats = []
 
-    class Made(recorded.Seat):
+    class Made(Seat):
         def __init__(self, *args):
             super().__init__(*args)
             seats.append(self)
