@@ -104,7 +104,7 @@ def test_without_a_trace_a_count_is_needed() -> None:
     with pytest.raises(ScenarioError, match="missing key 'count'"):
         Scenario.from_dict(
             {
-                "data": {"dataset": "synthetic"},
+                "data": {"dataset": "synthetic", "partition": "iid"},
                 "model": "logistic_regression",
                 "fleet": {"device": "laptop"},
             }

@@ -153,7 +153,7 @@ class TestSomeFail:
         assert [line for line in out.splitlines() if "seed-" in line] == folders
         assert out.splitlines()[-1] == f"Report: {Path('o') / 'report.html'} (all 4 runs there)"
         assert "faulty seed 1 in round 2: selector" in Path("o/report.html").read_text()
-        assert "error: faulty seed 0: selector" in err
+        assert "error: faulty seed 0, faulty seed 1: selector" in err
         run(file, "--out", "o", "--allow-code", "--resume", "--json", code=1)
         shown = json.loads(capsys.readouterr().out)
         assert [one["folder"] for one in shown] == ["o/sound/seed-0", "o/sound/seed-1"]

@@ -206,7 +206,8 @@ def lacks_count(fleet: Any) -> bool:
     groups = [fleet] if isinstance(fleet, dict) else fleet
     if not isinstance(groups, list) or len(groups) != 1 or not isinstance(groups[0], dict):
         return False
-    return not groups[0].keys() & {"count", "trace"}
+    named = isinstance(fleet, dict) and fleet and _is_by_name(fleet)  # which is a mistake
+    return not named and not groups[0].keys() & {"count", "trace"}
 
 
 def counted(fleet: Any, devices: int) -> Any:
