@@ -94,8 +94,8 @@ def refuse_an_idle_seed(document: Document, seeds: Iterable[int]) -> None:
     """
     draws = (document.data.get("sweep") or {}).get("random")
     changed_to = [override.value for override in document.overrides if override.path == ("seed",)]
-    if changed_to and not draws and {*seeds} != {changed_to[-1]}:
-        seed = changed_to[-1]
+    seed = changed_to[-1] if changed_to else None  # null: what is set is that it is not given
+    if seed is not None and not draws and {*seeds} != {seed}:
         raise ScenarioError(
             f"{called('--set', 'overrides')} seed={seed}: the scenario has `seeds`, with which it "
             f"is run instead; give {called(f'--seed {seed}', f'seeds=[{seed}]')}"

@@ -131,6 +131,7 @@ def test_a_seed_that_is_set_beside_others_is_refused(
         assert "--set seed=1: the scenario has `seeds`" in capsys.readouterr().err
     if variant:
         assert main([command, str(file), *idle, "--seed", "1"]) == 0
+        assert main([command, str(file), *variant, "--set", "seed=null"]) == 0
 
 
 def test_pictures(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

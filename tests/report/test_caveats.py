@@ -237,3 +237,12 @@ def test_targets_that_may_have_been_reached_long_before_are_told(tmp_path: Path)
     assert seen_late({n: [made(n, 60.0, 1, 20)] for n in ("slow", "fast")}) == []
     assert seen_late({n: [made(n, 60.0, 2, 20)] for n in ("slow", "fast")}) == []  # a tenth
     assert seen_late(groups, [0.95]) == []
+
+
+def test_targets_are_not_looked_for_where_there_are_only_errors(run_tiny: RunTiny) -> None:
+    """A table of dashes was the answer to `compare --targets 60%`."""
+    errors = {"data": {"dataset": "synthetic_regression", "partition": "natural"}}
+    runs = [run_tiny({**errors, "training.loss": "mean_squared_error"})]
+    line = "Targets are accuracies, and the loss of these runs knows only errors."
+    assert line in " ".join(render(compare(runs, targets=[0.6]), "table").split())
+    assert "only errors" not in render(compare(runs), "table")

@@ -22,6 +22,7 @@ from simfl.report.caveats import (
     unlike,
     unpowered,
 )
+from simfl.report.charts.base import all_runs
 from simfl.report.comparison.columns import fitting, folded, longest, table_width, width_of
 from simfl.report.comparison.sections import Section, legend, sections
 from simfl.report.text_page import TextPage
@@ -45,13 +46,16 @@ def _below(comparison: Comparison) -> list[str]:
     silent = unpowered(groups) if any(c.metric.unit == "energy" for c in comparison.columns) else []
     targets = sorted({c.target for c in comparison.columns if c.target is not None})
     unequal = [*unlike(groups), *seen_unequally(groups, targets), *seen_late(groups, targets)]
-    clock_only = untrained([run for runs in groups.values() for run in runs])
+    runs = all_runs(groups)
+    clock_only = untrained(runs)
     by_round = any(c.metric in PER_ROUND.values() for c in comparison.columns)
     if clock_only or by_round:
         unequal += unequal_rounds(groups)
     caveats += map(_sentence, [*overspent(groups), *unequal, *silent, *alike(groups)])
     if clock_only:
         caveats.append("Only time was simulated: nothing was trained, so there is no accuracy.")
+    elif targets and all(run.error for run in runs):
+        caveats.append("Targets are accuracies, and the loss of these runs knows only errors.")
     return [*legend(comparison), *caveats]
 
 
