@@ -5,7 +5,7 @@ It knows nothing of simfl but when devices were sent out, and when they were cal
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -47,6 +47,58 @@ class Network:
     window: float = 0.0
 
 
+@dataclass
+class Battery:
+    """What a device has left, joules; it is plugged in for a while in each period."""
+
+    capacity_j: float
+    level_j: float
+    minimum_j: float
+    charge_w: float
+    plugged: tuple[float, float]
+    period_s: float
+    draw_w: float = IDLE
+    at_s: float = 0.0
+
+    def draw(self, now_s: float, watts: float) -> None:
+        """Let so much be drawn from now on."""
+        for until_s, watts_in in self._stretches(now_s):
+            self.level_j = self._after(self.level_j, watts_in, until_s - self.at_s)
+            self.at_s = until_s
+        self.draw_w = watts
+
+    def empties_s(self) -> float:
+        """Return when it is empty if that goes on."""
+        level_j, at_s = self.level_j, self.at_s
+        for until_s, watts in self._stretches(self.at_s + 20 * self.period_s):
+            if level_j + watts * (until_s - at_s) <= 0:
+                return at_s - level_j / watts
+            level_j, at_s = self._after(level_j, watts, until_s - at_s), until_s
+        return INF
+
+    def charged_s(self) -> float:
+        """Return when it has its minimum again."""
+        level_j, at_s = self.level_j, self.at_s
+        for until_s, watts in self._stretches(self.at_s + 200 * self.period_s):
+            if level_j + watts * (until_s - at_s) >= self.minimum_j:
+                return at_s + max(self.minimum_j - level_j, 0.0) / watts
+            level_j, at_s = self._after(level_j, watts, until_s - at_s), until_s
+        return INF
+
+    def _after(self, level_j: float, watts: float, lasts_s: float) -> float:
+        return min(max(level_j + watts * lasts_s, 0.0), self.capacity_j)
+
+    def _stretches(self, until_s: float) -> Iterator[tuple[float, float]]:
+        """Yield the ends of stretches from now on, and the watts that come in."""
+        at_s, (start, end) = self.at_s, self.plugged
+        while at_s < until_s:
+            begun = math.floor(at_s / self.period_s + 1e-12) * self.period_s
+            edges = [begun + start, begun + end, begun + self.period_s]
+            charges = edges[0] - 1e-9 <= at_s < edges[1] - 1e-9
+            at_s = min([edge for edge in edges if edge > at_s + 1e-9] + [until_s])
+            yield min(at_s, until_s), self.charge_w * charges - self.draw_w
+
+
 @dataclass(frozen=True)
 class Phone:
     """One device; its sessions begin again after `period_s` (None: always online)."""
@@ -58,6 +110,7 @@ class Phone:
     on_offline: str
     sessions: Sequence[tuple[float, float]] | None
     period_s: float = 1.0
+    battery: Battery | None = None
 
     def _edges(self, which: int, now_s: float) -> list[float]:
         begun = math.floor(now_s / self.period_s) * self.period_s
@@ -136,7 +189,10 @@ class Clock:
 
     def send(self, device: int, called_off_s: float) -> Task:
         """Send a device to work now; it is called off at an instant (inf: never)."""
-        task = Task(device)
+        task, battery = Task(device), self._phones[device].battery
+        if battery:
+            battery.draw(self.now_s, IDLE)
+            assert battery.level_j >= battery.minimum_j * (1 - 1e-6)
         if called_off_s < INF:
             self._at(called_off_s, CALLED_OFF, task, lambda: self._call_off(task))
         self._stay(task)
@@ -195,12 +251,29 @@ class Clock:
     # -- one device
 
     def _stay(self, task: Task) -> None:
+        if self._phones[task.device].battery:
+            return
         task.leaves_s = self._phones[task.device].leaves_s(self.now_s)
         if task.leaves_s < INF:
             self._at(task.leaves_s, LEAVES, task, lambda: self._leave(task))
 
+    def _begin(self, task: Task, phase: str, left: float) -> None:
+        task.phase, task.left, task.since_s = phase, left, self.now_s
+        if self._phones[task.device].battery:
+            self._feed(task, POWER[phase])
+            if task.leaves_s < INF:
+                self._at(task.leaves_s, LEAVES, task, lambda: self._leave(task))
+
+    def _feed(self, task: Task, watts: float) -> None:
+        """Let the battery feed something else; nobody knows any more when it is empty."""
+        if battery := self._phones[task.device].battery:
+            battery.draw(self.now_s, watts)
+            task.leaves_s = battery.empties_s()
+            self._timers = [timer for timer in self._timers
+                            if timer.task is not task or timer.rank != LEAVES]  # fmt: skip
+
     def _move(self, task: Task, way: Way, size: float) -> None:
-        task.phase, task.left, task.since_s = way, size, self.now_s
+        self._begin(task, way, size)
         network, phone = self._network, self._phones[task.device]
         added, turn_s = 1 + network.overhead, 2 * phone.latency_s
         bits = 8 * (size * added + network.message_overhead)
@@ -226,7 +299,7 @@ class Clock:
             self._over(task, "arrived")
 
     def _compute(self, task: Task, units: float) -> None:
-        task.phase, task.left, task.since_s = "compute", units, self.now_s
+        self._begin(task, "compute", units)
         ends_s = self.now_s + units / self._phones[task.device].samples_per_s
         self._at(ends_s, ENDED, task, lambda: self._computed(task, spent=True))
 
@@ -258,7 +331,11 @@ class Clock:
                       if timer.task is task and timer.rank == CALLED_OFF]  # fmt: skip
         phase, done, how = task.phase, self._cut(task), self._phones[task.device].on_offline
         salvaged = how == "salvage" and phase == "compute" and task.units_done >= self._batches[0]
-        if not (how == "pause" or salvaged or (how == "salvage" and phase == "upload")):
+        self._feed(task, IDLE)
+        battery = self._phones[task.device].battery
+        back_s = battery.charged_s() if battery else self._phones[task.device].returns_s(self.now_s)
+        keeps = how == "pause" or salvaged or (how == "salvage" and phase == "upload")
+        if not keeps or back_s == INF:
             self._over(task, "offline")
             return
         self._timers += called_off
@@ -274,7 +351,7 @@ class Clock:
             else:
                 self._move(task, "download" if phase == "download" else "upload", task.left - done)
 
-        self._at(self._phones[task.device].returns_s(self.now_s), ENDED, task, back)
+        self._at(back_s, ENDED, task, back)
 
     def _call_off(self, task: Task) -> None:
         if task.away:
@@ -284,5 +361,6 @@ class Clock:
         self._over(task, "late")
 
     def _over(self, task: Task, outcome: str) -> None:
+        self._feed(task, IDLE)
         self._timers = [timer for timer in self._timers if timer.task is not task]
         task.outcome, task.over_s = outcome, self.now_s

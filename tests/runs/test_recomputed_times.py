@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 
 from simfl import Options, run
-from tests.runs.plain_clock import IDLE, INF, POWER, Clock, Network, Phone, Rates, Task, Way
+from tests.runs.plain_clock import (
+    IDLE,
+    INF,
+    POWER,
+    Battery,
+    Clock,
+    Network,
+    Phone,
+    Rates,
+    Task,
+    Way,
+)
 
 POLICIES: list[dict[str, Any]] = [
     {"name": "synchronous"},
@@ -36,14 +47,28 @@ def drawn_phone(rng: np.random.Generator, cells: list[str], device: int) -> Phon
         at = start + rng.integers(16, 160) / 8
         sessions.append((start, at + (2 * device + 1) / 64))
         at += rng.integers(8, 100) / 8
+    battery = drawn_battery(rng, device) if rng.random() < 0.4 else None
     return Phone(
         float(rng.choice([3.0, 7.5, 11.0, 20.0])),
         {"download": float(rng.choice([INF, 40e3, 15e3])), "upload": float(rng.choice([INF, 9e3]))},
         float(rng.choice([0.0, 0.05, 0.3, 1.0])),
         str(rng.choice(cells)) if cells and rng.random() < 0.7 else None,
         str(rng.choice(["abort", "pause", "salvage"])),
-        sessions if rng.random() < 0.6 and sessions else None,
+        sessions if rng.random() < 0.6 and sessions and not battery else None,
         period_s,
+        battery,
+    )
+
+
+def drawn_battery(rng: np.random.Generator, device: int) -> Battery:
+    """Return one that lasts for some rounds."""
+    capacity_j, period_s = float(rng.choice([60.0, 120.0])), float(rng.choice([37.0, 53.0, 90.0]))
+    start = rng.integers(0, 40) / 8 + (2 * device + 1) / 128
+    plugged = float(start), float(start + rng.integers(40, 150) / 8)
+    share, minimum = float(rng.choice([0.4, 0.7, 1.0])), float(rng.choice([0.1, 0.35]))
+    charge_w = float(rng.choice([3.0, 6.0, 12.0]))
+    return Battery(
+        capacity_j, capacity_j * share, capacity_j * minimum, charge_w, plugged, period_s
     )
 
 
@@ -94,6 +119,18 @@ def written(folder: Path, phones: list[Phone], network: Network) -> dict[str, An
             (folder / f"{i}.csv").write_text("device,start_s,end_s\n" + "".join(rows))
             file = {"name": "trace", "file": f"{i}.csv", "period": f"{phone.period_s} s"}
             group["availability"] = {**file, "shuffle": False, "shift": False}
+        if battery := phone.battery:
+            (folder / f"plugged-{i}.csv").write_text(
+                f"device,start_s,end_s\n0,{battery.plugged[0]},{battery.plugged[1]}\n"
+            )
+            file = {"name": "trace", "file": f"plugged-{i}.csv", "period": f"{battery.period_s} s"}
+            group["battery"] = {
+                "capacity": f"{battery.capacity_j} J",
+                "start": battery.level_j / battery.capacity_j,
+                "minimum": battery.minimum_j / battery.capacity_j,
+                "charge": f"{battery.charge_w} W",
+                "plugged": {**file, "shuffle": False, "shift": False},
+            }
         groups.append(group)
     links: dict[str, Any] = {
         "server_uplink": bps(network.server["download"]),
