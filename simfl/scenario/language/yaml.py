@@ -10,7 +10,7 @@ import yaml
 
 from simfl.errors import ScenarioError
 from simfl.scenario.language.place import Location, Marks, Place
-from simfl.scenario.language.yaml_builder import Builder
+from simfl.scenario.language.yaml_builder import TOO_DEEP, Builder
 
 MOST_BYTES = 1_000_000
 """No file is read that is longer."""
@@ -48,6 +48,8 @@ def read_yaml(text: str, source: str, *, lines: bool = True) -> tuple[Any, dict[
         raise
     except yaml.MarkedYAMLError as error:
         mark: Any = error.problem_mark or error.context_mark
+        if "nesting depth" in str(error.problem):  # a bound that some parsers have themselves
+            raise ScenarioError(f"{builder.place(mark)}: {TOO_DEEP}") from None
         raise ScenarioError(
             f"{builder.place(mark)}: is no valid YAML: {_told(error, text, lines)}"
         ) from None

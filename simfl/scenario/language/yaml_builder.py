@@ -22,6 +22,7 @@ MOST_PROBLEMS = 100
 """So many are told at once."""
 _MOST_VALUES = 50_000
 _DEEPEST = 50
+TOO_DEEP = f"is nested too deeply: more than {_DEEPEST} levels"
 _LONGEST_NUMBER = 100
 
 _STEPS = {
@@ -113,7 +114,7 @@ class Builder:
     def _bound(self, event: Any, depth: int, values: int) -> None:
         if depth > _DEEPEST:
             place = self.place(event.start_mark)
-            raise ScenarioError(f"{place}: is nested too deeply: more than {_DEEPEST} levels")
+            raise ScenarioError(f"{place}: {TOO_DEEP}")
         if values > _MOST_VALUES:
             place = self.place(event.start_mark)
             raise ScenarioError(f"{place}: has more than {_MOST_VALUES:,} values")

@@ -102,7 +102,8 @@ HOSTILE = {
     "no end of a brace": ("a: {b: 1\nc: 2", "a flow mapping (from line 1)"),
     "indentation": ("a:\n  b: 1\n c: 2", "; compare its indentation, and"),
     "no space before a value": ("a:1\nb: 2", "; is the ': ' (a colon and a space) missing in the"),
-    "brackets": ("a: " + "[" * 100_000, "s.yaml:1:53: is nested too deeply"),
+    "brackets": ("a: " + "[" * 900, "s.yaml:1:53: is nested too deeply"),
+    "more brackets": ("a: " + "[" * 100_000, "is nested too deeply: more than 50 levels"),
     "indents": ("".join(" " * i + "a:\n" for i in range(200)), "s.yaml:51:51: is nested too"),
     "dashes": ("- " * 100_000, "is nested too deeply: more than 50 levels"),
     "aliases inward": (
