@@ -15,12 +15,12 @@ from typing_extensions import override
 
 Address = str | int
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_STEP, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+_GOLDEN, _FACTORS = np.uint64(_STEP), (np.uint64(_FIRST), np.uint64(_SECOND))
+_SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 _WORD = 2**64 - 1
 _FEW = 8
 """So many numbers take less time one by one than NumPy takes to begin."""
-_SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 
 class _Key(ISeedSequence):
@@ -109,15 +109,15 @@ def _key(seeds: Seeds, address: tuple[Address, ...]) -> NDArray[np.uint64]:
 
 def _uniform(key: int, id_: int, counter: int) -> float:
     """Return the number of one (id, counter) pair."""
-    bits = _mixed(_mixed(id_ + key) + counter * 0x9E3779B97F4A7C15) >> 11
+    bits = _mixed(_mixed(id_ + key) + counter * _STEP) >> 11
     return bits * 2.0**-53 + 2.0**-54
 
 
 def _mixed(z: int) -> int:
     """Return what `_mix` makes of one number, of which the lower 64 bits count."""
-    z = (z + 0x9E3779B97F4A7C15) & _WORD
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
+    z = (z + _STEP) & _WORD
+    z = ((z ^ (z >> 30)) * _FIRST) & _WORD
+    z = ((z ^ (z >> 27)) * _SECOND) & _WORD
     return z ^ (z >> 31)
 
 
