@@ -39,6 +39,32 @@ def test_training(row: list[str]) -> None:
         assert is_told(told, ratios[contender]), (contender, ratios[contender])
 
 
+GPU = measured("gpu")
+WAYS = ("recorded, 1 streams", "recorded, 4 streams", "recorded, 16 streams", "client by client")
+WAYS = (*WAYS, "vmap", "linear")
+
+
+@pytest.mark.parametrize("row", rows(PERFORMANCE, "| | simfl, 1 stream |", 9)[1:8])
+def test_training_on_a_gpu(row: list[str]) -> None:
+    workload, *told = row
+    ways = {line["way"]: line for line in GPU[workload]}
+    for number, way in zip(told, (*WAYS, None, "processor"), strict=True):
+        if way in ways:
+            assert is_told(number, ways[way]["train_ms"]), way
+        else:
+            assert way is None or not number
+    assert is_told(told[6], 100 * ways["recorded, 16 streams"]["limit"])
+
+
+def test_rounds_on_a_gpu() -> None:
+    loop, simfl, ratios = rows(PERFORMANCE, "beside a plain loop\non the card", 8)[2:5]
+    for workload, *told in zip(GPU, loop[1:], simfl[1:], ratios[1:], strict=True):
+        ways = {line["way"]: line["round_ms"] for line in GPU[workload]}
+        both = ways["plain loop"], ways["recorded, 16 streams"]
+        for number, value in zip(told, (*both, both[0] / both[1]), strict=True):
+            assert is_told(number, value), workload
+
+
 def test_fleets() -> None:
     [table] = [t for title, t in measured("scale").items() if "fleets of different sizes" in title]
     told = {row[0]: row[1:] for row in rows(PERFORMANCE, "| devices | set-up |", 4)}
