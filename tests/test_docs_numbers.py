@@ -40,8 +40,10 @@ def test_training(row: list[str]) -> None:
 
 
 GPU = measured("gpu")
-WAYS = ("recorded, 1 streams", "recorded, 4 streams", "recorded, 16 streams", "client by client")
-WAYS = (*WAYS, "vmap", "linear")
+WAYS = (
+    *(f"recorded, {streams} streams" for streams in (1, 4, 16)),
+    *("client by client", "vmap", "linear"),
+)
 
 
 @pytest.mark.parametrize("row", rows(PERFORMANCE, "| | simfl, 1 stream |", 9)[1:8])
