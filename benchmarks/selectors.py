@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import leave
+from benchmarks.report import known, leave
 from simfl.components.selectors.base import selectors
 from simfl.errors import InputError
 from simfl.testing.fake_server import FakeServer
@@ -73,14 +73,15 @@ def main() -> None:
         print(json.dumps(measure(name, int(clients), int(rounds))))
         return
     empty = {"first_s": None, "median_s": None, "worst_s": None, "refused": ""}
-    tables = {}
+    tables = known("selectors")
     for size in given.sizes:
-        rows = []
+        title = f"{CHOSEN} of {size:,} clients, seconds a round"
+        rows = {row["selector"]: row for row in tables.get(title, ())}
         for name in given.only:
-            found = apart(name, size, given.rounds, given.limit)
-            rows.append({"selector": name} | empty | found)
-            print(size, rows[-1], file=sys.stderr)
-        tables[f"{CHOSEN} of {size:,} clients, seconds a round"] = rows
+            seconds = apart(name, size, given.rounds, given.limit)
+            rows[name] = {"selector": name} | empty | seconds
+            print(size, rows[name], file=sys.stderr)
+        tables[title] = [rows[name] for name in sorted(rows)]
     leave("selectors", tables, ["CPU time of one process of one thread."])
 
 
