@@ -23,6 +23,7 @@ from benchmarks.loops import dataloader_round, loop_evaluation, tensor_round
 from benchmarks.models import Cnn, Logistic, Mlp, ResNet18, Transformer
 from benchmarks.report import Row, known, leave
 from benchmarks.workloads import power_law
+from simfl.components.aggregators.weighting import GroupedSum
 from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
 from simfl.components.models.fedacs_cnn import FedacsCnn
@@ -137,11 +138,12 @@ class Contest:
             batch = OrderBatch({round_: model[0]}, orders)
             if executor.worth_adding_up(len(orders), batch.model_bytes):
                 total = executor.add_up(batch, weigh).total
-                assert total is not None
             else:
-                total = np.zeros(len(model[0]))
+                added = GroupedSum()
                 for result, weight in zip(executor.train(batch), weigh(orders), strict=True):
-                    total += weight * result.params
+                    added.add(weight, result.params)
+                total = added.value()
+            assert total is not None
             model[0] = total.astype(np.float32)
             executor.evaluate(self.task, model[0], self.test_x, self.test_y)
 
