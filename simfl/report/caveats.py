@@ -1,7 +1,7 @@
 """What makes numbers of runs other than they look: told beside them, on the page and in tables."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.report.formats import FEW, SOME
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.several import all_targets, judged_on, untrained
+from simfl.runs.results.several import judged_on
 
 EXPERIMENT = (("data", "dataset"), ("data", "partition"), ("model",), ("fleet",), ("network",))
 """Paths of a scenario without which numbers of two are hardly of the same thing."""
@@ -27,8 +27,6 @@ BUDGETS = (
 it is written, what a run took of it."""
 COURSE = ["end_s", *MOVED, "accuracy", "loss"]
 """Columns of `rounds.csv` in which runs that go different ways differ."""
-COARSE = 0.1
-"""Share of the time to a target for which nobody looked that is worth a word."""
 LARGER = 1.1
 """How many times the updates of another variant's rounds make one's rounds larger than those."""
 
@@ -227,89 +225,3 @@ def _outcomes(runs: Sequence[RunResult]) -> dict[str, int]:
     """Return how often rounds saw each outcome, of those that they count."""
     counts = {name: int(sum(np.nansum(run.column(name)) for run in runs)) for name in COUNTED}
     return {name: n for name, n in counts.items() if n}
-
-
-def seen_unequally(groups: Groups, targets: Sequence[float] | None = None) -> list[str]:
-    """Say that targets were looked for more often with some variants than with others.
-
-    Args:
-        groups: the runs, by variant.
-        targets: the accuracies asked about (None: those of the scenarios).
-    """
-    runs = [run for own in groups.values() for run in own]
-    asked = all_targets(runs) if targets is None else targets
-    if not asked or untrained(runs):
-        return []
-    every = {
-        name: int(runs[0].written("evaluation", "every") or 1) for name, runs in groups.items()
-    }
-    if len(set(every.values())) < 2:
-        return _seen_at_the_end(groups, every, asked) if len(groups) > 1 else []
-    listed = formats.listed(
-        [f"{name} every {formats.plural(n, 'round')}" for name, n in every.items()], SOME
-    )
-    return [
-        f"accuracy was looked at {listed}; a target counts from the evaluation that first saw it, "
-        "so that variants looked at less often seem slower."
-    ]
-
-
-def _seen_at_the_end(
-    groups: Groups, every: Mapping[str, int], targets: Sequence[float]
-) -> list[str]:
-    """Say whose last model, judged because its run ended, was the first that a target saw."""
-    longest = max(run.n_rounds for runs in groups.values() for run in runs)
-    names = [
-        name
-        for name, runs in groups.items()
-        if any(
-            (reached := run.reached(target)) is not None
-            and reached.round % every[name]
-            and reached.round < longest
-            for run in runs
-            for target in targets
-        )
-    ]
-    if not names:
-        return []
-    return [
-        f"with {formats.listed(names, SOME)} a target counts from a model that was judged only "
-        "because its run ended, between two evaluations; of runs that went on such a model was not "
-        "seen, so that they seem slower."
-    ]
-
-
-def seen_late(groups: Groups, targets: Sequence[float] | None = None) -> list[str]:
-    """Say by how much targets may have been reached before they were seen, where that is much.
-
-    Args:
-        groups: the runs, by variant.
-        targets: the accuracies asked about (None: those of the scenarios).
-    """
-    runs = [run for own in groups.values() for run in own]
-    asked = all_targets(runs) if targets is None else targets
-    every = {int(run.written("evaluation", "every") or 1) for run in runs}
-    if len(groups) < 2 or len(every) > 1 or every == {1}:  # see `seen_unequally`
-        return []
-    unseen = {
-        name: max((_unseen_s(run, target) for run in own for target in asked), default=0.0)
-        for name, own in groups.items()
-    }
-    told = [f"{formats.duration(s)} with {name}" for name, s in unseen.items() if s > 0]
-    if not told:
-        return []
-    return [
-        f"accuracy was looked at every {formats.plural(every.pop(), 'round')}: targets may have "
-        f"been reached before that was seen, by up to {formats.listed(told, SOME)}."
-    ]
-
-
-def _unseen_s(run: RunResult, target: float) -> float:
-    """Return how long before it saw `target` a run last looked, if that is much of the time."""
-    reached = run.reached(target)
-    if reached is None:
-        return 0.0
-    looked_s = run.column("end_s")[run.evaluated]
-    before_s = looked_s[looked_s < reached.time_s]
-    unseen_s = reached.time_s - (float(before_s[-1]) if len(before_s) else 0.0)
-    return unseen_s if unseen_s > COARSE * reached.time_s else 0.0

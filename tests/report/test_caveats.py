@@ -1,9 +1,8 @@
 """What hides behind the numbers is told beside them."""
 
-import math
 from pathlib import Path
 
-from simfl import Options, RunResult, Scenario, load, run
+from simfl import Options, Scenario, load, run
 from simfl.report import write_report
 from simfl.report.caveats import (
     alike,
@@ -11,8 +10,6 @@ from simfl.report.caveats import (
     ended_early,
     overspent,
     roundless,
-    seen_late,
-    seen_unequally,
     short_of_memory,
     unequal_rounds,
     unheard,
@@ -24,7 +21,6 @@ from simfl.report.comparison.forms import render
 from simfl.report.page.notes import notes
 from simfl.runs.results.compare import compare
 from simfl.runs.results.grouping import by_variant
-from tests.made_runs import made_run
 from tests.tiny import TINY, RunTiny
 
 
@@ -92,15 +88,6 @@ def test_devices_with_too_little_memory_are_counted(run_tiny: RunTiny) -> None:
     assert told in " ".join(render(compare([result]), "table").split()).replace("default:", "tiny:")
 
 
-def test_variants_that_were_looked_at_less_often_seem_slower(run_tiny: RunTiny) -> None:
-    seldom = run_tiny({"evaluation.every": 3, "evaluation.targets": [0.1]})
-    often = run_tiny({"evaluation.targets": [0.1]})
-    assert seen_unequally({"a": [often]}) == []
-    [told] = seen_unequally({"a": [often], "b": [seldom]})
-    assert "looked at a every 1 round and b every 3 rounds" in told
-    assert ("Looked at unequally", told) in notes({"a": [often], "b": [seldom]})
-
-
 def test_accuracies_on_other_samples_are_no_one_measure(run_tiny: RunTiny) -> None:
     """Training and test accuracy stood in one column, without a word."""
     tested, trained = run_tiny(), run_tiny({"evaluation.on": "train"})
@@ -121,16 +108,6 @@ def test_unrelated_experiments_are_told_apart(run_tiny: RunTiny) -> None:
     line = "these are runs of several scenarios, which differ in model and fleet."
     assert unlike({"a": [run_tiny()], "b": [other]}) == [line]
     assert unlike({"a": [run_tiny()], "b": [run_tiny({"name": "same"})]}) == []
-
-
-def test_what_is_told_of_targets_is_told_of_those_that_are_shown(run_tiny: RunTiny) -> None:
-    """`compare --targets` left it out, since no scenario asked about any."""
-    groups = {"a": [run_tiny()], "b": [run_tiny({"evaluation.every": 3})]}
-    assert seen_unequally(groups) == []
-    told = "looked at less often seem slower"
-    asked = compare([run for runs in groups.values() for run in runs], targets=["10%"])
-    assert told in " ".join(render(asked, "markdown").split())
-    assert told not in " ".join(render(asked.only(["accuracy"]), "markdown").split())
 
 
 def test_groups_that_do_not_say_their_power_are_named(run_tiny: RunTiny) -> None:
@@ -210,33 +187,6 @@ def test_rounds_of_fewer_updates_are_not_told_to_be_faster(tmp_path: Path) -> No
     assert "Unequal rounds" not in dict(notes(by_variant(judged)))  # accuracy is the answer
     assert "updates that count in a round" in render(compare(judged, baseline="waits"), "markdown")
     assert "updates that count in a round" not in render(compare(judged), "markdown")
-
-
-def test_targets_that_may_have_been_reached_long_before_are_told(tmp_path: Path) -> None:
-    """One looked every 20 rounds was 1.2 times as slow as another whose rounds were shorter."""
-
-    def made(name: str, round_s: float, every: int, reached: int) -> RunResult:
-        rows = [
-            (0.9 if n >= reached else 0.1) if n % every == 0 else math.nan for n in range(1, 21)
-        ]
-        how = {"every": every, "targets": [0.7]}
-        return made_run(tmp_path / f"{every}", name, 0, rows, round_s=round_s, evaluation=how)
-
-    groups = {"slow": [made("slow", 60.0, 5, 8)], "fast": [made("fast", 30.0, 5, 20)]}
-    [told] = seen_late(groups)
-    start, end = (
-        "accuracy was looked at every 5 rounds: ",
-        "5 min with slow and 2 min 30 s with fast.",
-    )
-    assert told.startswith(start)
-    assert told.endswith(f", by up to {end}")
-    assert ("Looked at seldom", told) in notes(groups)
-    runs = [run for own in groups.values() for run in own]
-    assert told[1:] in render(compare(runs, [0.7]), "markdown")
-    assert seen_late({"slow": groups["slow"]}) == []  # nothing is compared
-    assert seen_late({n: [made(n, 60.0, 1, 20)] for n in ("slow", "fast")}) == []
-    assert seen_late({n: [made(n, 60.0, 2, 20)] for n in ("slow", "fast")}) == []  # a tenth
-    assert seen_late(groups, [0.95]) == []
 
 
 def test_targets_are_not_looked_for_where_there_are_only_errors(run_tiny: RunTiny) -> None:

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from simfl.report.cadence import seen_late, seen_unequally
 from simfl.report.caveats import (
     alike,
     diverged,
@@ -14,8 +15,6 @@ from simfl.report.caveats import (
     not_meant,
     overspent,
     roundless,
-    seen_late,
-    seen_unequally,
     short_of_memory,
     unequal_rounds,
     unheard,

@@ -1,6 +1,7 @@
 """What a reader must know before believing the numbers: short rounds, devices never heard."""
 
 from simfl.report import formats
+from simfl.report.cadence import seen_late, seen_unequally
 from simfl.report.caveats import (
     alike,
     diverged,
@@ -8,8 +9,6 @@ from simfl.report.caveats import (
     not_meant,
     overspent,
     roundless,
-    seen_late,
-    seen_unequally,
     short_of_memory,
     unequal_rounds,
     unheard,

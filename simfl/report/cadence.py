@@ -1,0 +1,98 @@
+"""How often accuracy was looked at, and what that hides of when targets were reached."""
+
+from collections.abc import Mapping, Sequence
+
+from simfl.report import formats
+from simfl.report.charts.base import Groups
+from simfl.report.formats import SOME
+from simfl.runs.results.result import RunResult
+from simfl.runs.results.several import all_targets, untrained
+
+COARSE = 0.1
+"""Share of the time to a target for which nobody looked that is worth a word."""
+
+
+def seen_unequally(groups: Groups, targets: Sequence[float] | None = None) -> list[str]:
+    """Say that targets were looked for more often with some variants than with others.
+
+    Args:
+        groups: the runs, by variant.
+        targets: the accuracies asked about (None: those of the scenarios).
+    """
+    runs = [run for own in groups.values() for run in own]
+    asked = all_targets(runs) if targets is None else targets
+    if not asked or untrained(runs):
+        return []
+    every = {
+        name: int(runs[0].written("evaluation", "every") or 1) for name, runs in groups.items()
+    }
+    if len(set(every.values())) < 2:
+        return _seen_at_the_end(groups, every, asked) if len(groups) > 1 else []
+    listed = formats.listed(
+        [f"{name} every {formats.plural(n, 'round')}" for name, n in every.items()], SOME
+    )
+    return [
+        f"accuracy was looked at {listed}; a target counts from the evaluation that first saw it, "
+        "so that variants looked at less often seem slower."
+    ]
+
+
+def _seen_at_the_end(
+    groups: Groups, every: Mapping[str, int], targets: Sequence[float]
+) -> list[str]:
+    """Say whose last model, judged because its run ended, was the first that a target saw."""
+    longest = max(run.n_rounds for runs in groups.values() for run in runs)
+    names = [
+        name
+        for name, runs in groups.items()
+        if any(
+            (reached := run.reached(target)) is not None
+            and reached.round % every[name]
+            and reached.round < longest
+            for run in runs
+            for target in targets
+        )
+    ]
+    if not names:
+        return []
+    return [
+        f"with {formats.listed(names, SOME)} a target counts from a model that was judged only "
+        "because its run ended, between two evaluations; of runs that went on such a model was not "
+        "seen, so that they seem slower."
+    ]
+
+
+def seen_late(groups: Groups, targets: Sequence[float] | None = None) -> list[str]:
+    """Say by how much targets may have been reached before they were seen, where that is much.
+
+    Args:
+        groups: the runs, by variant.
+        targets: the accuracies asked about (None: those of the scenarios).
+    """
+    runs = [run for own in groups.values() for run in own]
+    asked = all_targets(runs) if targets is None else targets
+    every = {int(run.written("evaluation", "every") or 1) for run in runs}
+    if len(groups) < 2 or len(every) > 1 or every == {1}:  # see `seen_unequally`
+        return []
+    unseen = {
+        name: max((_unseen_s(run, target) for run in own for target in asked), default=0.0)
+        for name, own in groups.items()
+    }
+    told = [f"{formats.duration(s)} with {name}" for name, s in unseen.items() if s > 0]
+    if not told:
+        return []
+    return [
+        f"accuracy was looked at every {formats.plural(every.pop(), 'round')}: targets may have "
+        f"been reached before that was seen, by up to {formats.listed(told, SOME)}."
+    ]
+
+
+def _unseen_s(run: RunResult, target: float) -> float:
+    """Return how long before it saw `target` a run last looked, if that is much of the time."""
+    reached = run.reached(target)
+    if reached is None:
+        return 0.0
+    looked_s = run.column("end_s")[run.evaluated]
+    before_s = looked_s[looked_s < reached.time_s]
+    unseen_s = reached.time_s - (float(before_s[-1]) if len(before_s) else 0.0)
+    return unseen_s if unseen_s > COARSE * reached.time_s else 0.0

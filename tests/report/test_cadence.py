@@ -1,0 +1,58 @@
+"""What is told of how often accuracy was looked at."""
+
+import math
+from pathlib import Path
+
+from simfl import RunResult
+from simfl.report.cadence import seen_late, seen_unequally
+from simfl.report.comparison.forms import render
+from simfl.report.page.notes import notes
+from simfl.runs.results.compare import compare
+from tests.made_runs import made_run
+from tests.tiny import RunTiny
+
+
+def test_variants_that_were_looked_at_less_often_seem_slower(run_tiny: RunTiny) -> None:
+    seldom = run_tiny({"evaluation.every": 3, "evaluation.targets": [0.1]})
+    often = run_tiny({"evaluation.targets": [0.1]})
+    assert seen_unequally({"a": [often]}) == []
+    [told] = seen_unequally({"a": [often], "b": [seldom]})
+    assert "looked at a every 1 round and b every 3 rounds" in told
+    assert ("Looked at unequally", told) in notes({"a": [often], "b": [seldom]})
+
+
+def test_what_is_told_of_targets_is_told_of_those_that_are_shown(run_tiny: RunTiny) -> None:
+    """`compare --targets` left it out, since no scenario asked about any."""
+    groups = {"a": [run_tiny()], "b": [run_tiny({"evaluation.every": 3})]}
+    assert seen_unequally(groups) == []
+    told = "looked at less often seem slower"
+    asked = compare([run for runs in groups.values() for run in runs], targets=["10%"])
+    assert told in " ".join(render(asked, "markdown").split())
+    assert told not in " ".join(render(asked.only(["accuracy"]), "markdown").split())
+
+
+def test_targets_that_may_have_been_reached_long_before_are_told(tmp_path: Path) -> None:
+    """One looked every 20 rounds was 1.2 times as slow as another whose rounds were shorter."""
+
+    def made(name: str, round_s: float, every: int, reached: int) -> RunResult:
+        rows = [
+            (0.9 if n >= reached else 0.1) if n % every == 0 else math.nan for n in range(1, 21)
+        ]
+        how = {"every": every, "targets": [0.7]}
+        return made_run(tmp_path / f"{every}", name, 0, rows, round_s=round_s, evaluation=how)
+
+    groups = {"slow": [made("slow", 60.0, 5, 8)], "fast": [made("fast", 30.0, 5, 20)]}
+    [told] = seen_late(groups)
+    start, end = (
+        "accuracy was looked at every 5 rounds: ",
+        "5 min with slow and 2 min 30 s with fast.",
+    )
+    assert told.startswith(start)
+    assert told.endswith(f", by up to {end}")
+    assert ("Looked at seldom", told) in notes(groups)
+    runs = [run for own in groups.values() for run in own]
+    assert told[1:] in render(compare(runs, [0.7]), "markdown")
+    assert seen_late({"slow": groups["slow"]}) == []  # nothing is compared
+    assert seen_late({n: [made(n, 60.0, 1, 20)] for n in ("slow", "fast")}) == []
+    assert seen_late({n: [made(n, 60.0, 2, 20)] for n in ("slow", "fast")}) == []  # a tenth
+    assert seen_late(groups, [0.95]) == []
