@@ -156,6 +156,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="+", choices=sorted(WORKLOADS), default=sorted(WORKLOADS))
     options = parser.parse_args()
+    if not torch.cuda.is_available():
+        parser.error("PyTorch sees no GPU here")
     torch.set_num_threads(1)
     settle()
     peak = product_flops()
