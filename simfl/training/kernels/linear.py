@@ -18,7 +18,7 @@ from simfl.components.losses.base import Loss
 from simfl.training.flat import Layout
 from simfl.training.kernels.elementwise import Pair, Undo, apply, undo_all
 from simfl.training.kernels.lanes import Lanes, row_multiple
-from simfl.training.kernels.objectives import Objective, RowGradient, SoftmaxObjective
+from simfl.training.kernels.objectives import Objective, RowGradient, RowObjective, SoftmaxObjective
 from simfl.training.kernels.stacked import StackedKernel, Step, Workspace
 from simfl.training.kernels.stages import Stage, dropouts, make_factors
 
@@ -51,7 +51,7 @@ class LinearKernel(StackedKernel):
         """Cross-entropy is written out by hand."""
         if loss.softmax:
             return SoftmaxObjective(batches, width, self.classes, device)
-        return super().objective(loss, batches, width, device)
+        return RowObjective(batches, width, device)
 
     @override
     def draw_masks(self, rng: np.random.Generator, steps: int, width: int) -> NDArray[np.float32]:

@@ -7,7 +7,7 @@ its own batches alone.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids
 from simfl.training.kernels.base import Kernel, Lane, Progress
 from simfl.training.kernels.lanes import Reader
-from simfl.training.kernels.objectives import Objective, RowObjective
+from simfl.training.kernels.objectives import Objective
 from simfl.training.kernels.optimize import LaneOptimizer
 from simfl.training.kernels.steps import Steps, batch_width
 from simfl.training.passes import Segment
@@ -57,11 +57,8 @@ class Step(NamedTuple):
 class Workspace(ABC):
     """Buffers of one chunk of lanes, and how to get their gradients."""
 
-    masks: int = 0
+    masks: int
     """Dropout masks needed per row, in numbers."""
-    fused: Callable[[Step], None] | None = None
-    """Adds gradients to the parameters, which are stored nowhere else: plain SGD.  The step's
-    `weights` hold minus the rate, too.  None: gradients are always stored."""
     params: Sequence[torch.Tensor]
     """Parts `(l, n_i)` of the models; the optimizer changes them in place."""
 
@@ -72,6 +69,13 @@ class Workspace(ABC):
     @abstractmethod
     def narrow(self, lanes: int) -> None:
         """Go on with the first `lanes` lanes only."""
+
+    @abstractmethod
+    def fused(self, step: Step) -> None:
+        """Add gradients to the parameters, and store them nowhere else: plain SGD.
+
+        The step's `weights` hold minus the rate, too.
+        """
 
     @abstractmethod
     def compute(self, step: Step) -> Sequence[torch.Tensor]:
@@ -101,21 +105,21 @@ class StackedKernel(Kernel):
     def workspace(self, start: Sequence[torch.Tensor], width: int, loss: Loss) -> Workspace:
         """Return buffers for lanes that start at models `(p,)`, with `width` rows a batch."""
 
+    @abstractmethod
     def objective(self, loss: Loss, batches: int, width: int, device: torch.device) -> Objective:
         """Return what `loss` is over blocks of up to so many batches."""
-        return RowObjective(batches, width, device)
 
+    @abstractmethod
     def draw_masks(self, rng: np.random.Generator, steps: int, width: int) -> NDArray[np.float32]:
-        """Return `(steps, width * masks)` dropout factors (none: without dropout)."""
-        return np.empty((steps, 0), dtype=np.float32)
+        """Return `(steps, width * masks)` dropout factors."""
 
+    @abstractmethod
     def inputs(self, x: torch.Tensor) -> torch.Tensor:
         """Return `x` `(n, ...)` in the shape that batches are gathered in."""
-        return x
 
+    @abstractmethod
     def row_multiple(self) -> int:
         """Return what the rows of a batch must be a multiple of."""
-        return 1
 
     @override
     def run(
