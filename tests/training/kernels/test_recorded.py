@@ -71,7 +71,9 @@ def test_recorded_steps_are_those_of_torch_optim(device, way, model, shape, toke
     for lane, order in enumerate(orders):
         params, loss = reference(task, base, order)
         assert close(progress.params[lane].cpu().numpy(), params)
-        assert progress.losses[lane] / len(lanes[lane].segment.rows) == pytest.approx(loss, rel=1e-5)
+        assert progress.losses[lane] / len(lanes[lane].segment.rows) == pytest.approx(
+            loss, rel=1e-5
+        )
 
 
 @pytest.mark.parametrize("device", DEVICES)
