@@ -144,7 +144,7 @@ class Contest:
                     added.add(weight, result.params)
                 total = added.value()
             assert total is not None
-            model[0] = total.astype(np.float32)
+            model[0] = total.astype(np.float32, copy=False)
             executor.evaluate(self.task, model[0], self.test_x, self.test_y)
 
         return run

@@ -41,7 +41,8 @@ class GuardedAggregator:
                 with np.errstate(over="ignore", invalid="ignore"):  # of training that diverges
                     made = self.aggregator.aggregate(read_only(model), contributions)
             else:
-                made = model if summed.total is None else summed.total.astype(np.float32)
+                total = model if summed.total is None else summed.total
+                made = total.astype(np.float32, copy=False)
             check_vector(made, model)
         if users_own([self.aggregator]):  # who may go on to change what it has returned
             return made.copy()

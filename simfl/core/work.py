@@ -142,6 +142,10 @@ class OrderBatch:
         )
 
 
+NO_MODEL = np.zeros(0, dtype=np.float32)
+"""Of a result whose model is elsewhere, or was added to a sum."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkResult:
     """What came of one order.

@@ -2,8 +2,10 @@
 
 import os
 import warnings
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 
 
 def settle() -> None:
@@ -25,6 +27,20 @@ def settle() -> None:
     torch.backends.cuda.enable_cudnn_sdp(False)
     # A model is one vector, which is not how cuDNN would lay out recurrent layers: it copies them.
     warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")
+
+
+def sent(array: NDArray[Any], device: torch.device) -> torch.Tensor:
+    """Return `array` on `device`; a GPU's stream need not have come so far before it is sent."""
+    tensor = torch.from_numpy(array)
+    if device.type == "cpu":
+        return tensor
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+def models_at_once(device: str, model_bytes: int) -> int:
+    """Return how many trained models there is room for on a GPU: a quarter of it is theirs."""
+    total = torch.cuda.get_device_properties(device).total_memory
+    return max(int(total / 4 / model_bytes), 1)
 
 
 def name_of(device: str) -> str | None:

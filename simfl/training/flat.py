@@ -70,6 +70,11 @@ def flatten(module: nn.Module) -> Params:
     return torch.cat(parameters).numpy().copy() if parameters else np.zeros(0, np.float32)
 
 
+def copied(params: Params) -> torch.Tensor:
+    """Return `params` `(p,)` as a tensor of its own."""
+    return torch.from_numpy(np.array(params, dtype=np.float32))
+
+
 def load(module: nn.Module, params: Params | torch.Tensor) -> None:
     """Copy `params` `(p,)` into `module`."""
     views = Layout.of(module).views(torch.as_tensor(params))
@@ -80,7 +85,7 @@ def load(module: nn.Module, params: Params | torch.Tensor) -> None:
 
 def state_dict(module: nn.Module, params: Params) -> Mapping[str, torch.Tensor]:
     """Return `params` `(p,)` as a state dict of `module`, for `torch.save`."""
-    flat = torch.from_numpy(np.array(params, dtype=np.float32))
+    flat = copied(params)
     return {name: view.clone() for name, view in Layout.of(module).views(flat).items()}
 
 

@@ -5,6 +5,7 @@ model, its correction and the task, never on the company in which it is computed
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,8 +18,9 @@ from simfl.core.memory import is_out_of_memory
 from simfl.core.returned import check_places, expect
 from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids, Params
-from simfl.core.work import OrderBatch, WorkOrder, WorkResult
+from simfl.core.work import NO_MODEL, OrderBatch, WorkOrder, WorkResult
 from simfl.errors import InputError, RunError
+from simfl.training.card import sent
 from simfl.training.evaluate import hold
 from simfl.training.features import sample_features
 from simfl.training.kernels import Lane
@@ -33,7 +35,9 @@ ROWS = 10_000_000
 """Samples, each as often as it is trained on, of the clients that are trained together."""
 
 
-def train(task: Task, batch: OrderBatch) -> list[WorkResult]:
+def train(
+    task: Task, batch: OrderBatch, models: list[torch.Tensor] | None = None
+) -> list[WorkResult]:
     """Return the results of the batch's orders, in their order.
 
     First every client runs its epochs over all samples (or its exact number of steps), then those
@@ -43,12 +47,14 @@ def train(task: Task, batch: OrderBatch) -> list[WorkResult]:
     Args:
         task: the learning task.
         batch: what to train, from which models.
+        models: is given the trained models `(p,)`, which stay where they were trained; the results
+            then have none (None: each result has its own).
 
     Raises:
         InputError: a plan needs a coreset but the task has none.
         RunError: a single client's training does not fit into memory.
     """
-    return [result for part in _portions(task, batch) for result in _train(task, part)]
+    return [result for part in _portions(task, batch) for result in _train(task, part, models)]
 
 
 def _portions(task: Task, batch: OrderBatch) -> Iterator[OrderBatch]:
@@ -68,11 +74,15 @@ def _portions(task: Task, batch: OrderBatch) -> Iterator[OrderBatch]:
         yield batch.part(range(first, len(batch.orders))) if first else batch
 
 
-def _train(task: Task, batch: OrderBatch) -> list[WorkResult]:
+def _train(task: Task, batch: OrderBatch, models: list[torch.Tensor] | None) -> list[WorkResult]:
     try:
         clients, round_ = sorted({order.client for order in batch.orders}), batch.orders[0].round
         with blaming_code_of(task.code, f"training clients {clients} in round {round_}"):
-            return _Training(task, batch).results()
+            training = _Training(task, batch)
+            results = training.results(with_models=models is None)
+        if models is not None:
+            models += training.models
+        return results
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
@@ -82,7 +92,7 @@ def _train(task: Task, batch: OrderBatch) -> list[WorkResult]:
     # One half after the other takes less; company changes no bit.
     middle, last = len(batch.orders) // 2, len(batch.orders)
     halves = batch.part(range(middle)), batch.part(range(middle, last))
-    return [result for half in halves for result in _train(task, half)]
+    return [result for half in halves for result in _train(task, half, models)]
 
 
 class _Training:
@@ -94,21 +104,24 @@ class _Training:
         self._x = self._program.to_device(self._cohort.x)
         self._y = self._program.to_device(self._cohort.y)
         models = {
-            version: self._vector(batch.bases[version])
+            version: self._program.model_to_device(batch.bases[version])
             for version in sorted({order.base for order in orders})
         }
         self._base = [models[order.base] for order in orders]
-        self._params = list(self._base)
+        self.models = list(self._base)
+        """`(p,)` of each lane, on the model's device."""
         self._offsets: list[torch.Tensor | None] = [None] * len(orders)
         if (corrections := batch.corrections) is not None:
-            self._offsets = [self._vector(corrections[order.key]) for order in orders]
+            self._offsets = [
+                self._sent(np.array(corrections[order.key], np.float32)) for order in orders
+            ]
         self._losses, self._squares = np.zeros(len(orders)), np.zeros(len(orders))
         self._steps = np.zeros(len(orders), dtype=np.int64)
         self._seen = np.zeros(len(orders), dtype=np.int64)
         self._rates = np.zeros(len(orders))
 
-    def results(self) -> list[WorkResult]:
-        """Train and return what came out."""
+    def results(self, with_models: bool) -> list[WorkResult]:
+        """Train and return what came out, with the models or without."""
         training = self._task.training
         rows = self._cohort.rows
         everyone = list(range(len(self._orders)))
@@ -120,7 +133,7 @@ class _Training:
         return [
             WorkResult(
                 order,
-                self._result(lane),
+                self._result(lane) if with_models else NO_MODEL,
                 float(self._losses[lane] / self._seen[lane]) if self._seen[lane] else float("nan"),
                 int(self._steps[lane]),
                 len(rows[lane]),
@@ -130,18 +143,17 @@ class _Training:
             for lane, order in enumerate(self._orders)
         ]
 
-    def _vector(self, params: Params) -> torch.Tensor:
-        """Return a copy of `params` where the model is."""
-        return torch.from_numpy(np.array(params, dtype=np.float32)).to(self._program.device)
+    def _sent(self, array: NDArray[Any]) -> torch.Tensor:
+        return sent(array, self._program.device)
 
     def _result(self, lane: int) -> Params:
-        params = self._params[lane].cpu()
+        params = self.models[lane].cpu()
         return (params.clone() if params is self._base[lane] else params).numpy()
 
     def _advance(self, lanes: list[int], segments: list[Segment]) -> None:
         progress = self._program.kernel.run(
             [
-                Lane(self._params[lane], self._base[lane], segment, self._offsets[lane])
+                Lane(self.models[lane], self._base[lane], segment, self._offsets[lane])
                 for lane, segment in zip(lanes, segments, strict=True)
             ],
             self._x,
@@ -149,7 +161,7 @@ class _Training:
             self._task.training,
         )
         for lane, params in zip(lanes, progress.params, strict=True):
-            self._params[lane] = params
+            self.models[lane] = params
         self._losses[lanes] += progress.losses
         self._squares[lanes] += progress.squares
         self._steps[lanes] += [segment.steps for segment in segments]
@@ -166,7 +178,7 @@ class _Training:
         order, rows = self._orders[lane], self._cohort.rows[lane]
         if self._task.coreset is None:
             raise InputError("a plan asks for a coreset, but the scenario names no coreset method")
-        kept, weights = self._choose(self._task.coreset, order, rows, self._params[lane])
+        kept, weights = self._choose(self._task.coreset, order, rows, self.models[lane])
         done = int(self._steps[lane])
         return coreset_segment(order, rows[kept], weights, self._task.training, done)
 
@@ -179,7 +191,7 @@ class _Training:
             return self._task.static_coresets[key]
         # Features that no training changes: chosen once, whichever participation is the first.
         seed = self._task.seed + order.client if kind == "inputs" else order.seed
-        index = torch.from_numpy(rows).to(self._program.device)
+        index = self._sent(rows)
         x, y = self._x[index], self._y[index]
         hold(self._program, params)
         features = sample_features(kind, self._program.module, self._task.training.loss, x, y)
@@ -201,7 +213,7 @@ class _Training:
         extras: Extras = {}
         for name in self._task.wants:
             if name == "gradient":
-                rows = torch.from_numpy(self._cohort.rows[lane]).to(self._program.device)
+                rows = self._sent(self._cohort.rows[lane])
                 hold(self._program, self._base[lane])
                 loss = self._task.training.loss
                 extras[name] = mean_gradient(self._program, loss, self._x[rows], self._y[rows])

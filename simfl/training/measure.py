@@ -14,6 +14,7 @@ from simfl.components.selectors.base import Report
 from simfl.core.types import Floats, Params
 from simfl.core.work import MiniBatch
 from simfl.errors import InputError
+from simfl.training.card import sent
 from simfl.training.evaluate import forward, hold, row_losses
 from simfl.training.linear_calls import profile_layer
 from simfl.training.program import Program, program_of
@@ -107,7 +108,7 @@ def _gradients(program: Program, loss: Loss, cohort: Cohort) -> Floats:
     gradients = np.full((len(cohort.rows), program.layout.size), np.nan)
     for client, rows in enumerate(cohort.rows):
         if len(rows):
-            index = torch.from_numpy(rows).to(program.device)
+            index = sent(rows, program.device)
             gradients[client] = mean_gradient(program, loss, x[index], y[index])
     return gradients
 

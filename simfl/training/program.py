@@ -5,14 +5,18 @@ from functools import cached_property
 import torch
 from torch import nn
 
+from simfl.core.types import Params
 from simfl.training import card
 from simfl.training.batch_norm import has_batch_norm
-from simfl.training.flat import Layout, build, example_input
+from simfl.training.flat import Layout, build, copied, example_input
 from simfl.training.kernels import Kernel, choose_kernel
 from simfl.training.kernels.compiled import compiled_kernel, knows
 from simfl.training.kernels.loop import is_channels_last
 from simfl.training.kernels.stages import is_sequence, leaves, stages_of
 from simfl.training.task import Task
+
+MODELS = 2
+"""Global models that a GPU keeps."""
 
 
 class Program:
@@ -41,6 +45,7 @@ class Program:
         self.held = torch.zeros(0)
         """The flat vector `(p,)` that the module holds, see `evaluate.hold`."""
         self._resident: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self._models: dict[int, tuple[Params, torch.Tensor]] = {}
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -63,6 +68,32 @@ class Program:
                 del self._resident[next(iter(self._resident))]
             known = self._resident[id(tensor)] = (tensor, tensor.to(self.device))
         return known[1]
+
+    def model_to_device(self, params: Params) -> torch.Tensor:
+        """Return the global model `params` `(p,)` where modules are: nobody may change it there.
+
+        A GPU keeps the last few.
+        """
+        if self.device.type == "cpu":
+            return copied(params)
+        known = self._models.get(id(params))
+        if known is None or known[0] is not params:
+            return self._kept(params, copied(params).to(self.device))
+        return known[1]
+
+    def model_from_device(self, model: torch.Tensor) -> Params:
+        """Return `model` `(p,)` as the server has it; `model_to_device` knows it again."""
+        pinned = self.device.type == "cuda"  # ten times as fast
+        host = torch.empty(model.shape, dtype=model.dtype, pin_memory=pinned)
+        params: Params = host.copy_(model).numpy()
+        self._kept(params, model)
+        return params
+
+    def _kept(self, params: Params, model: torch.Tensor) -> torch.Tensor:
+        while len(self._models) >= MODELS:
+            del self._models[next(iter(self._models))]
+        self._models[id(params)] = params, model
+        return model
 
     def _module(self) -> nn.Module:
         module = build(self._task.model, self._task.shape, self._task.classes)

@@ -93,14 +93,14 @@ class Auto(Executor):
 
     @override
     def worth_adding_up(self, models: int, model_bytes: int) -> bool:
-        if self._team is not None:
-            return self._team.worth_adding_up(models, model_bytes)
-        return super().worth_adding_up(models, model_bytes)
+        return (self._team or self._alone).worth_adding_up(models, model_bytes)
 
     @override
     def add_up(self, batch: OrderBatch, weigh: Callable[[Sequence[WorkOrder]], Floats]) -> Sum:
         if (team := self._helpers()) is not None:
             return team.add_up(batch, weigh)
+        if self.task.device != "cpu":
+            return self._alone.add_up(batch, weigh)
         return super().add_up(batch, weigh)
 
     @override

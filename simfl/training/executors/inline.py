@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from simfl.core.types import Floats
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.training.executors.base import Executor, executors
+from simfl.training.executors.sums import Sum
 
 if TYPE_CHECKING:
     from simfl.training.task import Task
@@ -27,3 +29,21 @@ class Inline(Executor):
         from simfl.training.local import train
 
         return train(self.task, batch)
+
+    @override
+    def worth_adding_up(self, models: int, model_bytes: int) -> bool:
+        return self._on_card or super().worth_adding_up(models, model_bytes)
+
+    @override
+    def _sum(self, batch: OrderBatch, weights: Floats) -> Sum:
+        if not (self._on_card and weights.any()):
+            return super()._sum(batch, weights)
+        from simfl.training.card import models_at_once
+        from simfl.training.executors.card_sums import add_up_there
+
+        at_once = models_at_once(self.task.device, batch.model_bytes)
+        return add_up_there(self.task, batch, weights, at_once)
+
+    @property
+    def _on_card(self) -> bool:
+        return self.task.device != "cpu"

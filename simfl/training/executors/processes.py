@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
@@ -115,7 +116,7 @@ class Processes(Executor):
                 results.extend(following.results)
                 discarded.extend(following.discarded)
                 if following.total is not None and not discarded:
-                    total.add_group(following.total)
+                    total.add_group(following.total.astype(np.float64, copy=False))
 
         self._compute(batch, groups, take)
         return Sum(None if discarded else total.value(), results, discarded)

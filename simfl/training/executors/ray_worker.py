@@ -10,9 +10,9 @@ import numpy as np
 
 from simfl.components.aggregators.weighting import GroupedSum
 from simfl.core.types import Floats, Params
-from simfl.core.work import OrderBatch, WorkResult
+from simfl.core.work import NO_MODEL, OrderBatch, WorkResult
 from simfl.errors import SimflError
-from simfl.training.executors.sums import NO_MODEL, is_sound
+from simfl.training.executors.sums import is_sound
 
 if TYPE_CHECKING:
     from simfl.training.task import Task

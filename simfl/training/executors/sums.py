@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simfl.components.aggregators.weighting import GroupedSum
-from simfl.core.types import Floats
-from simfl.core.work import OrderBatch, WorkResult
+from simfl.core.types import Floats, Params
+from simfl.core.work import NO_MODEL, OrderBatch, WorkResult
 
 ROOM_BYTES = 256 * 2**20
 """Models that are kept until they are added up; of more, one part after the other is trained."""
-
-NO_MODEL = np.zeros(0, dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -20,13 +18,13 @@ class Sum:
     """What came of orders.
 
     Attributes:
-        total: `(p,)` the weighted sum of their models, float64 (None: all weights are zero, or some
-            result is not sound).
+        total: `(p,)` the weighted sum of their models, float64; or that sum rounded to float32
+            (None: all weights are zero, or some result is not sound).
         results: of all of them, without their models.
         discarded: keys of those that are not sound.
     """
 
-    total: Floats | None
+    total: Floats | Params | None
     results: list[WorkResult]
     discarded: list[tuple[int, int]]
 

@@ -14,6 +14,7 @@ from torch import nn
 
 from simfl.components.local_training import LocalTraining
 from simfl.training.augment import Augmenter
+from simfl.training.card import sent
 from simfl.training.flat import Layout
 from simfl.training.kernels.base import Lane
 from simfl.training.kernels.optimize import LaneOptimizer
@@ -148,7 +149,7 @@ class Seat:
             yield first, last
 
     def _sent(self, array: NDArray[Any]) -> torch.Tensor:
-        return torch.from_numpy(array).to(self._flat.device, non_blocking=True)
+        return sent(array, self._flat.device)
 
     def _here(self) -> AbstractContextManager[object]:
         """Let operations be those of this seat's stream."""

@@ -11,6 +11,7 @@ from simfl.components.models.base import Model
 from simfl.components.optimizers.adam import Adam
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import Plan
+from simfl.training import card
 from simfl.training.flat import build
 from simfl.training.kernels import LoopKernel, choose_kernel, recorded
 from simfl.training.kernels.recorded import RecordedKernel, can_record
@@ -38,6 +39,7 @@ DEVICES = [
     ),
     "cpu",
 ]
+pytestmark = pytest.mark.filterwarnings("ignore:RNN module weights are not part")
 SIZES = [20, 7, 33, 1, 64, 8, 9, 40] * 3
 WAYS = {
     "momentum": LocalTraining(8, Sgd(lr=0.05, momentum=0.5, weight_decay=0.001), proximal=0.1),
@@ -52,6 +54,12 @@ MODELS = [
     (Convolutional(), (1, 8, 8), False),
     (Reader(), (6,), True),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _settled():
+    if torch.cuda.is_available():
+        card.settle()
 
 
 def trained(kernel, task, lanes, device):
