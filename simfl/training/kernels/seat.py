@@ -76,6 +76,7 @@ class Seat:
         if device.type == "cuda":
             self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._recordings: dict[int, Callable[[], None]] = {}
+        self.wait_for_others()  # who fill this memory
 
     def wait_for_others(self) -> None:
         """Begin after everything that was asked of the device so far."""
