@@ -46,7 +46,7 @@ WAYS = (
 )
 
 
-@pytest.mark.parametrize("row", rows(PERFORMANCE, "| | simfl, 1 stream |", 9)[1:8])
+@pytest.mark.parametrize("row", rows(PERFORMANCE, "| | simfl, 1 stream |", 9)[1:9])
 def test_training_on_a_gpu(row: list[str]) -> None:
     workload, *told = row
     ways = {line["way"]: line for line in GPU[workload]}
@@ -59,7 +59,7 @@ def test_training_on_a_gpu(row: list[str]) -> None:
 
 
 def test_rounds_on_a_gpu() -> None:
-    loop, simfl, ratios = rows(PERFORMANCE, "beside a plain loop\non the card", 8)[2:5]
+    loop, simfl, ratios = rows(PERFORMANCE, "beside a plain loop\non the card", 9)[2:5]
     for workload, *told in zip(GPU, loop[1:], simfl[1:], ratios[1:], strict=True):
         ways = {line["way"]: line["round_ms"] for line in GPU[workload]}
         both = ways["plain loop"], ways["recorded, 16 streams"]
