@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from simfl import Scenario
+from simfl.components.datasets.base import datasets
+from tests.tiny import TINY
+
 COUNT = itertools.count()
 N = 24
 PARQUET = importlib.util.find_spec("pyarrow") is not None
@@ -91,6 +95,16 @@ def write(folder: Path) -> dict[str, dict[str, Any]]:
         hub.Dataset.from_dict(columns).save_to_disk(str(folder / "hub"))
         options["hugging_face"] = {"path": str(folder / "hub"), **names}
     return options
+
+
+def parse(options: dict[str, dict[str, Any]], name: str, **changes: Any) -> Any:
+    """Return the data set of a name, with the options that `write` returned and changes."""
+    return datasets.parse({"name": name, **options[name], **changes})
+
+
+def scenario(dataset: Any) -> Any:
+    """Return a tiny scenario that learns from a data set."""
+    return Scenario.from_dict({**TINY, "data": {"dataset": dataset}})
 
 
 def pictures(folder: Path) -> Path:

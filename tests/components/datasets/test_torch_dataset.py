@@ -1,0 +1,63 @@
+"""Data sets of torch: as they are or made, indexed, with draws of their own."""
+
+import numpy as np
+import pytest
+import torch
+
+from simfl import Scenario
+from simfl.components.datasets.base import datasets
+from simfl.core.seeds import Seeds
+from simfl.errors import InputError, ScenarioError
+from tests.components.datasets.own_files import parse
+
+
+def test_a_data_set_of_torch_as_it_is_or_made(options):
+    other = options["torch"]["dataset"]
+    train = other.replace("Twos", "train")
+    whole = parse(options, "torch", dataset=train, arguments={}, client=None)
+    assert whole.load(None, Seeds(0)).train.x.shape == (10, 2)
+    made = parse(options, "torch", test_dataset=other, test_arguments={"n": 5})
+    made = made.load(None, Seeds(0))
+    assert made.train.x[7].tolist() == [[7.0] * 3] * 2
+    assert made.test.y.tolist() == [0, 1, 0, 1, 0]
+    assert [len(rows) for rows in made.natural] == [4, 4, 4]
+
+
+def test_data_of_torch_that_are_named_amiss(options):
+    """It was no simfl component class, and a loader was not callable."""
+    train = options["torch"]["dataset"].replace("Twos", "train")
+    with pytest.raises(
+        InputError, match=r"named as `dataset: {name: torch, dataset: path.py:name}"
+    ):
+        datasets.parse(train)
+    loader = {"name": "torch", "dataset": train.replace("train", "loader")}
+    with pytest.raises(ScenarioError, match=r"is a DataLoader, no torch\.utils\.data\.Dataset"):
+        Scenario.from_dict({"fleet": {"count": 3}, "data": {"dataset": loader}})
+
+
+def test_a_data_set_of_simfl_may_be_indexed(tmp_path):
+    """It was taken for one of torch."""
+    (tmp_path / "indexed.py").write_text(
+        "from simfl.components.datasets.synthetic import Synthetic\n"
+        "class Indexed(Synthetic):\n"
+        "    def __getitem__(self, i):\n"
+        "        return i\n"
+    )
+    made = datasets.parse(f"{tmp_path / 'indexed.py'}:Indexed")
+    assert type(made).__name__ == "Indexed"
+
+
+def test_what_a_data_set_of_torch_draws_is_the_same_in_every_run(tmp_path):
+    """Every load had other data: variants that differ in nothing differed."""
+    (tmp_path / "drawn.py").write_text(
+        "import random\nimport numpy as np\nimport torch\n"
+        "class Drawn(torch.utils.data.Dataset):\n"
+        "    def __len__(self):\n        return 20\n"
+        "    def __getitem__(self, i):\n"
+        "        return torch.randn(2) + random.random() + np.random.rand(), i % 2\n"
+    )
+    named = {"name": "torch", "dataset": f"{tmp_path / 'drawn.py'}:Drawn"}
+    state = torch.get_rng_state()
+    first, second = (datasets.parse(named).load(None, Seeds(0)) for _ in range(2))
+    assert np.array_equal(first.train.x, second.train.x)
+    assert torch.equal(torch.get_rng_state(), state)
