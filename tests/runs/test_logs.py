@@ -2,7 +2,6 @@
 
 import json
 import logging
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from simfl.report.page.page import page
 from simfl.report.timeline.timeline import trace
 from simfl.runs.check import check
 from simfl.runs.folder.folder import event_lines
-from simfl.runs.folder.growing_file import GrowingFile, lines_of
+from simfl.runs.folder.growing_file import lines_of
 from simfl.runs.run import resume
 from simfl.runs.verify import Difference, verify
 from tests.tiny import TINY
@@ -137,56 +136,6 @@ def test_a_compressed_log_is_gone_on_with(full: Path, tmp_path: Path, cut: int) 
     assert list(event_lines(folder)) == list(event_lines(full))
     for name in ("rounds.csv", "clients.csv", "summary.json", "model.pt"):
         assert (folder / name).read_bytes() == (full / name).read_bytes()
-
-
-def test_a_damaged_compressed_log_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "events.jsonl.zst"
-    path.write_bytes(b"no frame of zstandard at all")
-    with pytest.raises(RunError, match="damaged"):
-        list(lines_of(path))
-
-
-@pytest.mark.parametrize("suffix", ["", ".zst"])
-def test_long_files_grow_by_whole_lines(tmp_path: Path, suffix: str) -> None:
-    """Many frames, and frames and lines longer than what is read at once."""
-    path = tmp_path / f"log{suffix}"
-    lines = [f"{n}:" + "äß€x"[n % 4] * (n * n % 9_000) for n in range(300)] + ["y" * 300_000]
-    file = GrowingFile(path)
-    for number, line in enumerate(lines):
-        file.append(line)
-        if number % 3 == 0:
-            file.flush()
-            assert list(lines_of(path))[-1] == line
-    file.close()
-    assert list(lines_of(path)) == lines
-    again = GrowingFile(path)
-    for line in [*lines, "one more"]:
-        again.append(line)
-    again.close()
-    assert list(lines_of(path)) == [*lines, "one more"]
-
-
-@pytest.mark.parametrize("suffix", ["", ".zst"])
-def test_memory_of_a_replay_does_not_grow_with_the_log(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"log{suffix}"
-    lines = [f"{number:0200}" for number in range(20_000)]
-    file = GrowingFile(path)
-    for number, line in enumerate(lines):
-        file.append(line)
-        if number % 100 == 0:
-            file.flush()
-    file.close()
-    tracemalloc.start()
-    try:
-        again = GrowingFile(path)
-        for line in lines:
-            again.append(line)
-        again.close()
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert again.before == len(lines)
-    assert peak < sum(map(len, lines)) / 4
 
 
 def test_an_unknown_log_is_refused(tmp_path: Path) -> None:
