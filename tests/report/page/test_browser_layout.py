@@ -1,0 +1,137 @@
+"""On wide and narrow screens and in print nothing is cut."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from simfl.report import write_report
+from simfl.report.page.tuning import write_page
+from simfl.runs.options import Options
+from simfl.runs.results.find import find_runs
+from simfl.runs.tuning.tune import tune
+from simfl.scenario import Document
+from tests.made_runs import made_run
+from tests.report.page.browser import NEEDS_CHROMIUM, read
+from tests.tiny import TINY
+
+pytestmark = NEEDS_CHROMIUM
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_nothing_is_cut(width: int, page: Path, tmp_path: Path) -> None:
+    play = """const wide = document.documentElement;
+    return {cut: wide.scrollWidth - wide.clientWidth,
+      told: [...document.querySelectorAll(".plot, .scroll")].every(box =>
+        getComputedStyle(box).backgroundAttachment.includes("local")),
+      empty: simfl.figures.filter(f => !f.plot.querySelector("svg path, svg rect")).length,
+      small: simfl.figures.flatMap(f => [...f.plot.querySelectorAll("svg")]).map(svg =>
+        svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)};"""
+    found = read(page, play, tmp_path, width)
+    assert found["cut"] <= 0
+    assert found["told"]  # by a shadow, where there is more to scroll to
+    assert found["empty"] == 0
+    assert min(found["small"]) > 0.85  # letters stay as large as they were meant
+
+
+def test_long_names_and_short_values_fit_a_phone(tmp_path: Path) -> None:
+    """A sweep's names ran out of the headline; `paper` stood in a table as `pape` above `r`."""
+    endless = "no_place_to_break_a_line_at_all_" * 3
+    for name, lr in (("clients=2_lr=0.1_partition=dirichlet-alpha=0.1", "lower"), ("b", "paper")):
+        made_run(tmp_path / "runs", name, 0, [0.5, 0.6], targets=(), selection={"pacer": lr})
+    for name in (endless, f"{endless}too"):
+        made_run(tmp_path / "runs", name, 0, [0.5, 0.6], selection={"pacer": "x"}, finished=False)
+    page = write_report(find_runs([tmp_path / "runs"]), tmp_path / "written.html")
+    play = """const wide = document.documentElement;
+    return {cut: wide.scrollWidth - wide.clientWidth,
+      lines: [...document.querySelectorAll("td.wrap")].filter(td => td.textContent === "paper")
+        .map(td => Math.round(td.clientHeight / parseFloat(getComputedStyle(td).lineHeight)))};"""
+    assert read(page, play, tmp_path, 360) == {"cut": 0, "lines": [1]}
+
+
+def test_without_a_script_it_is_whole(page: Path) -> None:
+    html = page.read_text(encoding="utf-8")
+    still = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    figures = re.findall(r"<figure.*?</figure>", still, re.DOTALL)
+    assert figures
+    for figure in figures:
+        assert "<svg" in figure
+        assert re.search(r"<(path|rect) class=\"(line|o-|p-)", figure)
+
+
+def test_nothing_is_cut_in_print(page: Path, tmp_path: Path) -> None:
+    html = page.read_text(encoding="utf-8")
+    assert "@media print {" in html
+    printed = tmp_path / "printed.html"
+    printed.write_text(html.replace("@media print {", "@media all {"), encoding="utf-8")
+    play = """const wide = document.documentElement, room = wide.clientWidth;
+    return {cut: wide.scrollWidth - room,
+      out: [...document.querySelectorAll("td, th, svg, figcaption")]
+        .filter(e => e.getBoundingClientRect().right > room).length,
+      heads: [...document.querySelectorAll("th button")]
+        .filter(b => getComputedStyle(b).display !== "contents").length,
+      scrolling: [...document.querySelectorAll(".plot, .scroll")]
+        .filter(e => getComputedStyle(e).overflowX !== "visible").length};"""
+    # A4 on its side, without its margins, is 1047 CSS pixels wide.
+    assert read(printed, play, tmp_path, 1047) == {
+        "cut": 0, "out": 0, "heads": 0, "scrolling": 0,
+    }  # fmt: skip
+
+
+def test_long_names_leave_numbers_whole_in_print(tmp_path: Path) -> None:
+    """They took the room of "18.6 s ± 3.7 s", which was broken into four lines."""
+    runs = [
+        made_run(
+            tmp_path,
+            f"{which}{' all we thought of' * 5}",
+            seed,
+            curve,
+            round_s=3210.0,
+            targets=(0.3, 0.7),
+        )
+        for which in ("waits", "drops")
+        for seed, curve in enumerate(([0.1, 0.8], [0.1] * 7, [0.2, 0.3, 0.7]))
+    ]
+    page = write_report(runs, tmp_path / "page.html").read_text(encoding="utf-8")
+    printed = tmp_path / "printed.html"
+    printed.write_text(page.replace("@media print {", "@media all {"), encoding="utf-8")
+    play = """const cells = [...document.querySelector("table").querySelectorAll("td, td .sd")];
+    return cells.flatMap(cell => [...cell.childNodes].filter(n => n.nodeType == 3)).filter(node => {
+      const range = document.createRange(); range.selectNodeContents(node);
+      return range.getClientRects().length > 1; }).map(node => node.textContent);"""
+    assert read(printed, play, tmp_path, 1047) == []
+
+
+def test_a_table_of_means_and_spreads_fits_the_page(tmp_path: Path) -> None:
+    runs = [
+        made_run(
+            tmp_path, name, seed, [0.1 + seed / 30, 0.5, last], round_s=3000.0, targets=(0.4, 0.6)
+        )
+        for name, last in (("waits", 0.9), ("drops-late", 0.5))
+        for seed in range(3)
+    ]
+    play = """return [...document.querySelectorAll(".scroll")]
+      .map(box => box.scrollWidth - box.clientWidth);"""
+    page = write_report(runs, tmp_path / "written.html")
+    assert set(read(page, play, tmp_path, 1100)) == {0}
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_names_on_an_axis_stay_names(width: int, tmp_path: Path) -> None:
+    """On a phone, and zoomed, the values of a list that was tuned were 0, 1 and 2."""
+    spec = {
+        "parameters": {"fleet.uplink": ["1 Mbit/s", "100 kbit/s"]},
+        "objective": "time",
+        "trials": 2,
+    }
+    scenario = Document.of({**TINY, "tune": spec})
+    path = write_page(tune(scenario, tmp_path / "tuned", Options(time_only=True, jobs=1)))
+    play = """const named = f => f.node.querySelector("b").textContent === "fleet.uplink";
+      const f = simfl.figures.find(named);
+      const ticks = () => [...f.plot.querySelectorAll(".xs text")].map(t => t.textContent);
+      const whole = ticks();
+      f.plot.querySelector("svg").dispatchEvent(new KeyboardEvent("keydown", {key: "+"}));
+      return {whole, zoomed: ticks()};"""
+    found = read(path, play, tmp_path, width)
+    assert found["whole"] == ["1 Mbit/s", "100 kbit/s"]
+    assert set(found["zoomed"]) <= set(found["whole"])
