@@ -1,4 +1,4 @@
-"""The `simfl` command: one file a command, each importing what it needs only when it runs."""
+"""The `simfl` command: what it starts with; its commands are in `commands`."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The application: global options, and every command file of this folder."""
+"""The application: global options, and every command of the folder `commands`."""
 
 import importlib
 import pkgutil
@@ -25,7 +25,6 @@ _ORDER = (
     "export", "new", "data", "list_", "describe", "schema",
 )  # fmt: skip
 """How ``simfl --help`` lists the commands; others follow."""
-_NOT_COMMANDS = ("app", "errors")
 
 
 @app.callback(invoke_without_command=True)
@@ -45,13 +44,10 @@ def simfl(
 
 def load_commands() -> None:
     """Import every command file, in the order in which help lists them."""
-    from simfl import cli
-
-    names = {module.name for module in pkgutil.iter_modules(cli.__path__)}
-    names -= {name for name in names if name in _NOT_COMMANDS or name.startswith("_")}
-    ordered = [name for name in _ORDER if name in names]
-    for name in [*ordered, *sorted(names - set(ordered))]:
-        importlib.import_module(f"simfl.cli.{name}")
+    commands = importlib.import_module("simfl.cli.commands")
+    names = {module.name for module in pkgutil.iter_modules(commands.__path__)}
+    for name in [*_ORDER, *sorted(names.difference(_ORDER))]:
+        importlib.import_module(f"{commands.__name__}.{name}")
 
 
 @cache

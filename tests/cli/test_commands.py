@@ -72,7 +72,7 @@ def imported(*words: str) -> set[str]:
 
 def test_help_imports_next_to_nothing() -> None:
     modules = imported("--help")
-    assert "simfl.cli.run" in modules
+    assert "simfl.cli.commands.run" in modules
     assert not {"numpy", "pydantic", "rich", "simpy", "torch", "yaml"} & modules
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from simfl import run
 from simfl.cli import main
-from simfl.cli import plot as offered
+from simfl.cli.commands import plot as offered
 from simfl.errors import InputError
 from simfl.report.figures.looks import LOOKS, STYLES
 from simfl.report.plot import BANDS, XS, YS, Band, plot

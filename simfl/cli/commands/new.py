@@ -29,7 +29,7 @@ def new(
     import re
     from importlib.resources import files
 
-    from simfl.cli.schema import BESIDE, schema
+    from simfl.cli.commands.schema import BESIDE, schema
     from simfl.core.files import failure, write_output
     from simfl.errors import InputError, NameNotFound
     from simfl.runs.folder.outside import refuse_inside

@@ -34,7 +34,7 @@ def describe(
     import json
     from dataclasses import asdict
 
-    from simfl.cli.list_ import list_
+    from simfl.cli.commands.list_ import list_
     from simfl.errors import NameNotFound
     from simfl.runs.folder import columns
     from simfl.scenario.reference.describe import Description, is_kind

@@ -1,0 +1,1 @@
+"""One command a file, each importing what it needs only when it runs."""
