@@ -125,7 +125,7 @@ def main() -> None:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 
-    from simfl.training.executors.ray import connect
+    from simfl.training.executors.cluster.connection import connect
 
     size = given.megabytes * MB
     node = {"num_cpus": 1, "object_store_memory": 20 * size}

@@ -8,8 +8,8 @@ from typing import Any
 
 from simfl.core.arguments import called_alike
 from simfl.errors import RunError, SimflError
-from simfl.training.executors.ray import connect
-from simfl.training.executors.ray_worker import find_code
+from simfl.training.executors.cluster.connection import connect
+from simfl.training.executors.cluster.worker import find_code
 
 
 def call_all(

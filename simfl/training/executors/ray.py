@@ -7,11 +7,7 @@ they stay where they were trained, and a sum of each group of them comes back.  
 Ray may compute a group again wherever it likes when a worker or a node is lost: no bit changes.
 """
 
-import logging
-import os
-import signal
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -20,15 +16,14 @@ from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.aggregators.weighting import GROUP
-from simfl.core.extras import extra
 from simfl.core.types import Floats
 from simfl.core.work import OrderBatch, WorkOrder, WorkResult
-from simfl.errors import InputError
 from simfl.training.executors.base import Executor, executors
+from simfl.training.executors.cluster.connection import connect, count_cpus
+from simfl.training.executors.cluster.sums import AddingUp
+from simfl.training.executors.cluster.tasks import RayTasks
 from simfl.training.executors.groups import lane_groups, work_of
 from simfl.training.executors.patience import Patience
-from simfl.training.executors.ray_sums import AddingUp
-from simfl.training.executors.ray_tasks import RayTasks
 from simfl.training.executors.sums import Sum
 
 if TYPE_CHECKING:
@@ -78,7 +73,7 @@ class Ray(Executor):
     @property
     @override
     def side_by_side(self) -> int:
-        return self.workers or _cpus(connect(self.address, self.workers))
+        return self.workers or count_cpus(connect(self.address, self.workers))
 
     @override
     def train(self, batch: OrderBatch) -> list[WorkResult]:
@@ -159,49 +154,3 @@ class Ray(Executor):
         super().close()
         self._parcel = None
         self._models = {}
-
-
-def connect(address: str | None = None, cpus: int | None = None) -> Any:
-    """Connect this process to Ray, unless it already is; return Ray's module.
-
-    Args:
-        address: of a cluster (None: ``RAY_ADDRESS``, else start a local one).
-        cpus: of the local one (None: all).
-
-    Raises:
-        InputError: Ray is not installed, or the cluster does not answer.
-    """
-    ray = extra("ray", "ray", "executor 'ray'")
-    if ray.is_initialized():
-        return ray
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    address = address or os.environ.get("RAY_ADDRESS") or None
-    local: dict[str, Any] = {"address": "local", "include_dashboard": False, "num_cpus": cpus}
-    try:
-        with _sigterm_kept():
-            ray.init(
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                **(local if address is None else {"address": address}),
-            )
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        where = "start a local Ray" if address is None else f"reach the Ray cluster at {address}"
-        raise InputError(f"can't {where}: {error}") from None
-    return ray
-
-
-@contextmanager
-def _sigterm_kept() -> Iterator[None]:
-    """Leave SIGTERM to this process's own handler, if it has one: Ray sets another."""
-    handler = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    finally:
-        if callable(handler) and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, handler)
-
-
-def _cpus(ray: Any) -> int:
-    """Return how many CPUs the cluster has now."""
-    return max(int(ray.cluster_resources().get("CPU", 1)), 1)

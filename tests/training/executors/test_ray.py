@@ -57,7 +57,7 @@ def net(shape, classes):
 
 TERMINATED = """
 import os, signal
-from simfl.training.executors.ray import connect
+from simfl.training.executors.cluster.connection import connect
 
 def heard(number, frame):
     print("heard", number)

@@ -9,10 +9,11 @@ import pytest
 
 from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError
-from simfl.training.executors import patience, ray_worker
+from simfl.training.executors import patience
+from simfl.training.executors.cluster import worker
+from simfl.training.executors.cluster.tasks import RayTasks
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.ray import Ray
-from simfl.training.executors.ray_tasks import RayTasks
 from tests.training.executors.results import ROOT, SIZES, quiet, same_sum, slow, weigh
 from tests.training.learning_stubs import Logistic, initial, make_orders, make_task
 
@@ -78,7 +79,7 @@ def test_what_a_stopped_worker_should_add_up_another_does(tmp_path, monkeypatch,
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*sys.path, str(ROOT)]))
     monkeypatch.setattr(patience, "LEAST_S", 20.0)
     monkeypatch.setattr(patience, "UNKNOWN_S", 0.0)
-    mark, add_up = tmp_path / "mark", ray_worker.add_up
+    mark, add_up = tmp_path / "mark", worker.add_up
 
     def stops_once(weights, *models):
         if not mark.exists():
@@ -86,7 +87,7 @@ def test_what_a_stopped_worker_should_add_up_another_does(tmp_path, monkeypatch,
             os.kill(os.getpid(), signal.SIGSTOP)
         return add_up(weights, *models)
 
-    monkeypatch.setattr(ray_worker, "add_up", stops_once)
+    monkeypatch.setattr(worker, "add_up", stops_once)
     task = make_task(Logistic(), SIZES)
     batch = OrderBatch({0: initial(task)}, make_orders(SIZES))
     inline, executor = Inline(), Ray(workers=2)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from simfl.components.aggregators.weighting import GROUP, GroupedSum
 from simfl.core.types import Floats
 from simfl.core.work import WorkResult
-from simfl.training.executors.ray_tasks import Asked, RayTasks
+from simfl.training.executors.cluster.tasks import Asked, RayTasks
 from simfl.training.executors.sums import Sum
 
 

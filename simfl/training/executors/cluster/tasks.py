@@ -9,7 +9,7 @@ from typing import Any
 from simfl.core.types import Floats
 from simfl.core.work import OrderBatch, WorkOrder
 from simfl.errors import RunError, SimflError
-from simfl.training.executors import ray_worker
+from simfl.training.executors.cluster import worker
 
 
 @dataclass(eq=False)
@@ -68,7 +68,7 @@ class RayTasks:
         versions = list(part.bases)
         models = [self._models[version] for version in versions]
         given = [self._parcel], replace(part, bases={}), versions, *models
-        compute = ray_worker.compute_apart if apart else ray_worker.compute
+        compute = worker.compute_apart if apart else worker.compute
         returns = 1 + len(at) * apart
 
         def submit(**options: Any) -> list[Any]:
@@ -111,7 +111,7 @@ class RayTasks:
 
         def submit() -> list[Any]:
             given = weights.tolist(), *models
-            return self._submit(ray_worker.add_up, given, num_cpus=0)
+            return self._submit(worker.add_up, given, num_cpus=0)
 
         return self._asked(Asked(at, submit, submit()))
 
