@@ -19,7 +19,7 @@ from simfl.core.apportion import whole_share
 from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.component import Component
-from simfl.core.memory import require_memory
+from simfl.core.machine.memory import require_memory
 from simfl.core.readonly import read_only
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from simfl.core.csv_file import open_csv, refuse_twice
-from simfl.core.table import number
+from simfl.core.tables.csv_file import open_csv, refuse_twice
+from simfl.core.tables.table import number
 from simfl.errors import InputError
 
 COLUMNS = (

@@ -6,7 +6,7 @@ import numpy as np
 
 from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
-from simfl.core.memory import is_out_of_memory, require_memory
+from simfl.core.machine.memory import is_out_of_memory, require_memory
 from simfl.errors import InputError, ScenarioError
 from simfl.scenario.checks import placed
 from simfl.scenario.scenario import Scenario

@@ -18,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     from simfl.cli._encoding import print_anywhere
     from simfl.cli._signals import Interruptions
-    from simfl.core.blas import limit_threads
+    from simfl.core.machine.blas import limit_threads
 
     limit_threads()
     print_anywhere()

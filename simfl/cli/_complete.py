@@ -54,7 +54,7 @@ def members(context: typer.Context, incomplete: str) -> list[str]:
 
 def origins(incomplete: str) -> list[str]:
     """Return what can be fetched."""
-    from simfl.core.origins import ORIGINS
+    from simfl.core.downloads.origins import ORIGINS
 
     return _beginning(incomplete, ORIGINS)
 

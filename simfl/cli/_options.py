@@ -207,7 +207,7 @@ def afterwards(done: str) -> Iterator[None]:
     Raises:
         RunError: the latter two; no input is wrong where a place can't be written to afterwards.
     """
-    from simfl.core.memory import is_out_of_memory, is_short_of_memory
+    from simfl.core.machine.memory import is_out_of_memory, is_short_of_memory
     from simfl.errors import RunError, SimflError
 
     with interruptible(done):

@@ -21,7 +21,7 @@ import typer
 
 from simfl.cli._signals import INTERRUPTED
 from simfl.core.files import failure
-from simfl.core.memory import is_out_of_memory, is_short_of_memory
+from simfl.core.machine.memory import is_out_of_memory, is_short_of_memory
 from simfl.errors import SimflError
 
 # Typer brings its own Click or uses the one installed; either way this is the base of usage errors.

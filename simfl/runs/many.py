@@ -5,8 +5,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from simfl.core.machine import cores, free_memory
-from simfl.core.processes import can_travel
+from simfl.core.machine.limits import cores, free_memory
+from simfl.core.machine.processes import can_travel
 from simfl.core.seeds import Seeds
 from simfl.core.words import few
 from simfl.errors import InputError, RunError, SimflError

@@ -13,7 +13,7 @@ from simfl.components.datasets.elsewhere import Elsewhere
 from simfl.coordinators.base import BaseCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
 from simfl.core.files import write_output
-from simfl.core.garbage import few_collections
+from simfl.core.machine.garbage import few_collections
 from simfl.errors import RunError, SimflError
 from simfl.runs.folder import checkpoint as checkpoints
 from simfl.runs.folder.eventlog import decode

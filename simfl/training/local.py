@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simfl.components.coresets.base import Coreset
 from simfl.components.datasets.clients import Cohort
 from simfl.core.blame import blaming, blaming_code_of
-from simfl.core.memory import is_out_of_memory
+from simfl.core.machine.memory import is_out_of_memory
 from simfl.core.returned import check_places, expect
 from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids, Params

@@ -4,7 +4,7 @@ import pytest
 
 from simfl import Scenario
 from simfl.build.model_facts import model_facts
-from simfl.core import memory
+from simfl.core.machine import memory
 from simfl.errors import ScenarioError
 from tests.tiny import TINY, RunTiny
 

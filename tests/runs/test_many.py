@@ -16,7 +16,7 @@ import pytest
 
 from simfl import Options, Scenario, run
 from simfl.components.optimizers.sgd import Sgd
-from simfl.core.processes import portable
+from simfl.core.machine.processes import portable
 from simfl.errors import ComponentError, InputError, NameNotFound, RunError, ScenarioError
 from simfl.runs.estimate import estimate
 from simfl.runs.job import Job

@@ -52,8 +52,8 @@ def fetch_data(
     ] = None,
 ) -> None:
     """Download a data set into the data folder, or a trace beside scenarios; checksums verified."""
-    from simfl.core.fetch import fetch
-    from simfl.core.origins import ORIGINS, data_folders
+    from simfl.core.downloads.fetch import fetch
+    from simfl.core.downloads.origins import ORIGINS, data_folders
 
     trace = name in ORIGINS and ORIGINS[name].kind == "trace"
     folder = to or (Path() if trace else data_folders()[0])
@@ -79,7 +79,7 @@ def _rows() -> list[dict[str, Any]]:
 
     from simfl.components.datasets.base import datasets
     from simfl.components.datasets.own import OwnDataset
-    from simfl.core.origins import ORIGINS
+    from simfl.core.downloads.origins import ORIGINS
 
     rows: list[dict[str, Any]] = []
     for name in datasets.names():
@@ -98,7 +98,7 @@ def _rows() -> list[dict[str, Any]]:
 
 
 def _where(name: str) -> str:
-    from simfl.core.origins import ORIGINS, data_folders
+    from simfl.core.downloads.origins import ORIGINS, data_folders
 
     origin = ORIGINS[name]
     places = [*data_folders(), Path()] if origin.kind == "trace" else data_folders()

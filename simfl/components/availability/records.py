@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from simfl.core.csv_file import open_csv
-from simfl.core.frame import read_frame
+from simfl.core.tables.csv_file import open_csv
+from simfl.core.tables.frame import read_frame
 from simfl.core.types import Flags, Ids
 from simfl.core.units.dimensions import LATEST_S
 from simfl.errors import InputError

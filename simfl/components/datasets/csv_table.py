@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
 from simfl.components.datasets.tables import TableDataset, as_text
-from simfl.core.frame import read_frame
+from simfl.core.tables.frame import read_frame
 
 
 @datasets.register("csv")

@@ -13,7 +13,7 @@ from simfl.components.datasets.clients import Samples
 from simfl.components.datasets.idx import idx_fault
 from simfl.components.datasets.torchvision_import import torchvision_datasets
 from simfl.core.arguments import called
-from simfl.core.origins import ORIGINS, cache_folder
+from simfl.core.downloads.origins import ORIGINS, cache_folder
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 
@@ -87,7 +87,9 @@ class ImageSet(Dataset):
                 f"`simfl data fetch {self.origin} --to {folder}` gets it, and so does leaving out "
                 f"the data folder ({called('--data-dir', 'data_dir')}, SIMFL_DATA)"
             )
-        from simfl.core.fetch import fetch  # the modules of the network take long to import
+        from simfl.core.downloads.fetch import (
+            fetch,  # the modules of the network take long to import
+        )
 
         try:
             fetch(self.origin, root)

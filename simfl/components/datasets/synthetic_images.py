@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import Samples
-from simfl.core.memory import require_memory
+from simfl.core.machine.memory import require_memory
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Rng
 

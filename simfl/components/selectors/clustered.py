@@ -15,7 +15,7 @@ from simfl.components.selectors._urns import draw, fill
 from simfl.components.selectors._vectors import Metric, distances, row_distances
 from simfl.components.selectors._ward import Merges, ward
 from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
-from simfl.core.memory import require_memory
+from simfl.core.machine.memory import require_memory
 from simfl.core.types import Floats, Ids, Rng
 
 METRICS: dict[str, Metric] = {"arccos": "arccos", "L2": "squared_L2", "L1": "L1"}

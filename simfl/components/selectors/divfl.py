@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from simfl.components.selectors._vectors import Vectors, distances, present, stored
 from simfl.components.selectors.base import Answers, Probe, RoundOutcome, Selector, View, selectors
-from simfl.core.memory import require_memory
+from simfl.core.machine.memory import require_memory
 from simfl.core.types import Floats, Ids, Rng
 
 

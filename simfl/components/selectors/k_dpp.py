@@ -31,7 +31,7 @@ from simfl.components.selectors.base import (
     selectors,
 )
 from simfl.core.circumstances import Circumstances
-from simfl.core.memory import require_memory
+from simfl.core.machine.memory import require_memory
 from simfl.core.types import Flags, Floats, Ids, Rng
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from simfl.core.files import write_output
-from simfl.core.garbage import few_collections
+from simfl.core.machine.garbage import few_collections
 from simfl.errors import InputError, RunError
 from simfl.report.timeline.fold import TraceFold
 from simfl.runs.folder.eventlog import decode

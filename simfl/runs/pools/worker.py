@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from simfl.core.arguments import called_alike
-from simfl.core.processes import portable, started
+from simfl.core.machine.processes import portable, started
 from simfl.errors import RunError
 
 Tell = Callable[[Any], None]

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 from typing_extensions import override
 
-from simfl.core.table import read_table
+from simfl.core.tables.table import read_table
 from simfl.core.types import Floats, Ids
 from simfl.core.units import Dimension, parse_quantity
 from simfl.errors import InputError

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self, cast
 import numpy as np
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, model_validator
 
-from simfl.core.table import Table, read_table
+from simfl.core.tables.table import Table, read_table
 from simfl.core.types import Floats, Ids
 from simfl.core.units import (
     DATA_RATE,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from simfl.core.table import read_table
+from simfl.core.tables.table import read_table
 from simfl.core.units import Duration
 from simfl.core.units.dimensions import LATEST_S
 from simfl.errors import InputError

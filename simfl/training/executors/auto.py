@@ -10,7 +10,7 @@ from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
 from simfl.core.evaluation import Evaluation
-from simfl.core.machine import cores
+from simfl.core.machine.limits import cores
 from simfl.core.types import Floats, Params
 from simfl.core.work import OrderBatch, WorkOrder, WorkResult
 from simfl.errors import RunError
@@ -126,7 +126,7 @@ class Auto(Executor):
         return self._team
 
     def _hire(self, count: int) -> None:
-        from simfl.core.processes import can_travel
+        from simfl.core.machine.processes import can_travel
         from simfl.training.executors.sharing import WithoutTensors
 
         self._may_hire = can_travel(self.task, WithoutTensors)

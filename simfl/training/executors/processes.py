@@ -1,8 +1,8 @@
 """Compute in worker processes of this machine, one thread each.
 
-Workers (see `core.processes`) get the task once, with its tensors in shared memory, and each model
-version once.  Orders travel in lane-groups of about equal work; which worker computes a group, and
-how orders are grouped, changes no bit.
+Workers (see `core.machine.processes`) get the task once, with its tensors in shared memory, and
+each model version once.  Orders travel in lane-groups of about equal work; which worker computes a
+group, and how orders are grouped, changes no bit.
 """
 
 import math
@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from simfl.components.aggregators.weighting import GROUP, GroupedSum
 from simfl.core.evaluation import Evaluation
-from simfl.core.machine import cores
+from simfl.core.machine.limits import cores
 from simfl.core.types import Floats, Params
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.training.executors.base import Executor, executors

@@ -13,7 +13,7 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
-from simfl.core.processes import needs_main, portable, started
+from simfl.core.machine.processes import needs_main, portable, started
 from simfl.core.types import Floats, Params
 from simfl.core.work import OrderBatch
 from simfl.errors import RunError, SimflError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simfl.components.datasets.base import datasets
-from simfl.core.origins import ORIGINS, Download, cache_folder
+from simfl.core.downloads.origins import ORIGINS, Download, cache_folder
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 

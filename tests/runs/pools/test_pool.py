@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simfl.core.arguments import called, commanded
-from simfl.core.processes import started
+from simfl.core.machine.processes import started
 from simfl.errors import RunError
 from simfl.runs.pools.processes import call_all
 from simfl.runs.pools.worker import Call, Died, Tell

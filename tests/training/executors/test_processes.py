@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from simfl.core.processes import started
+from simfl.core.machine.processes import started
 from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError, RunError
 from simfl.training.data import Partitioned

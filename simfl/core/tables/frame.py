@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from simfl.core.csv_file import not_wide, open_csv, refuse_twice
+from simfl.core.tables.csv_file import not_wide, open_csv, refuse_twice
 from simfl.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simfl.core.machine import cores, free_memory
+from simfl.core.machine.limits import cores, free_memory
 
 ALL = len(os.sched_getaffinity(0))
 GIB = 2**30

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simfl.core.csv_file import not_wide, open_csv, refuse_twice
+from simfl.core.tables.csv_file import not_wide, open_csv, refuse_twice
 from simfl.core.types import Floats
 from simfl.core.words import few
 from simfl.errors import InputError, nearest

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from simfl.core.downloads.origins import how_to_get
 from simfl.core.files import similar_file
-from simfl.core.origins import how_to_get
 from simfl.errors import InputError
 
 _OTHERS = (".bz2", ".zip", ".xz", ".zst", ".tar", ".tgz", ".7z")

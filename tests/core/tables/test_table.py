@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from simfl.build.measurements import COLUMNS, measurements
-from simfl.core.frame import read_frame
-from simfl.core.table import read_table
+from simfl.core.tables.frame import read_frame
+from simfl.core.tables.table import read_table
 from simfl.errors import InputError
 from simfl.scenario import Scenario
 from tests.tiny import TINY

@@ -2,7 +2,7 @@
 
 import errno
 
-from simfl.core.machine import free_memory
+from simfl.core.machine.limits import free_memory
 from simfl.errors import InputError
 
 _KINDS = (RuntimeError, ValueError, TypeError, OverflowError)

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from simfl.cli import main
-from simfl.core.fetch import fetch
-from simfl.core.origins import ORIGINS, Download, Origin
-from simfl.core.unpack import gunzip, mlab_ndt, untar, untouched
+from simfl.core.downloads.fetch import fetch
+from simfl.core.downloads.origins import ORIGINS, Download, Origin
+from simfl.core.downloads.unpack import gunzip, mlab_ndt, untar, untouched
 from simfl.errors import InputError
 from tests.reliability.disks import Disk, full
 
@@ -262,7 +262,7 @@ def test_a_server_that_says_no_is_exit_code_2(
 
 
 def test_a_scenario_that_misses_a_trace_names_the_command(tmp_path: Path, capsys: Any) -> None:
-    scenario = Path(__file__).parents[2] / "scenarios" / "real_phones.yaml"
+    scenario = Path(__file__).parents[3] / "scenarios" / "real_phones.yaml"
     here = tmp_path / "real_phones.yaml"
     here.write_text(scenario.read_text())
     (tmp_path / "flash_train_time.csv").write_bytes(

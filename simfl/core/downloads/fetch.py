@@ -9,8 +9,8 @@ from http import HTTPStatus
 from http.client import HTTPException
 from pathlib import Path
 
+from simfl.core.downloads.origins import ORIGINS, Download, Origin
 from simfl.core.files import failure
-from simfl.core.origins import ORIGINS, Download, Origin
 from simfl.errors import InputError, NameNotFound, RunError
 
 CHUNK = 1 << 16

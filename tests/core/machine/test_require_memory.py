@@ -5,7 +5,7 @@ import pytest
 
 from simfl.components.datasets.synthetic_images import SyntheticImages
 from simfl.components.selectors.base import selectors
-from simfl.core import memory
+from simfl.core.machine import memory
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from simfl.testing.fake_server import FakeServer

@@ -20,7 +20,7 @@ from multiprocessing.process import BaseProcess
 from types import ModuleType
 
 from simfl.core.arguments import called
-from simfl.core.blas import limited_threads
+from simfl.core.machine.blas import limited_threads
 from simfl.errors import RunError, SimflError
 
 _PRELOADED = ("torch", "simfl.runs.run_jobs", "simfl.training.local", "simfl.training.evaluate")

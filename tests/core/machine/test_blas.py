@@ -7,8 +7,8 @@ from multiprocessing.connection import Connection
 
 import pytest
 
-from simfl.core.blas import VARIABLES
-from simfl.core.processes import started
+from simfl.core.machine.blas import VARIABLES
+from simfl.core.machine.processes import started
 
 
 def tell_threads(channel: Connection) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from simfl.core.unpack import gunzip, untar, untouched
-from simfl.core.unpack import mlab_ndt as mlab_csv
+from simfl.core.downloads.unpack import gunzip, untar, untouched
+from simfl.core.downloads.unpack import mlab_ndt as mlab_csv
 
 Unpack = Callable[[Path, Path], None]
 """Turns a download into files below a folder; each file appears whole or not at all."""

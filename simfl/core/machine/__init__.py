@@ -1,0 +1,1 @@
+"""This process on its machine: cores, memory, linear algebra, garbage, processes it starts."""
