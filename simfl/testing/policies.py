@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simfl.sim.policies.base import RoundPolicy
 from simfl.testing.contract import RELAXED, SEEDS, ComponentContract
-from simfl.testing.virtual import Log, make_fleet, simulate
+from simfl.testing.virtual_time.handmade import Log, make_fleet, simulate
 
 DEVICES = 6
 ABSENT = {"name": "on_off", "on": "1 min", "off": "1 min"}

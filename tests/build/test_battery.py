@@ -17,8 +17,8 @@ from simfl.runs.options import Options
 from simfl.runs.results.result import RunResult
 from simfl.scenario import Document, Scenario
 from simfl.sim.battery import Batteries
-from simfl.testing.virtual import make_fleet
-from simfl.testing.virtual import simulate as simulate_clock
+from simfl.testing.virtual_time.handmade import make_fleet
+from simfl.testing.virtual_time.handmade import simulate as simulate_clock
 
 ONE = np.array([0])
 

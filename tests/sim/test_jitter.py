@@ -12,7 +12,7 @@ from simfl.sim.fleet import Fleet
 from simfl.sim.jitter import Jitter, JitterGroup
 from simfl.sim.networks.base import networks
 from simfl.sim.timeline import Timeline
-from simfl.testing.virtual import make_fleet, simulate
+from simfl.testing.virtual_time.handmade import make_fleet, simulate
 
 GROUPS = [JitterGroup("calm", 0, 0.0), JitterGroup("phones", 3, 0.4)]
 

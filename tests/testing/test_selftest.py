@@ -7,8 +7,8 @@ import pytest
 
 from simfl.cli import main
 from simfl.sim.networks.fair_link import FairLink
-from simfl.testing import selftest
-from simfl.testing.selftest import Check
+from simfl.testing.virtual_time import selftest
+from simfl.testing.virtual_time.selftest import Check
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def selftest(
     import json
     from dataclasses import asdict
 
-    from simfl.testing.selftest import checks
+    from simfl.testing.virtual_time.selftest import checks
 
     results = []
     for check in checks():

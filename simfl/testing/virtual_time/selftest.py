@@ -8,7 +8,7 @@ standard errors of that average.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from simfl.testing import closed_forms
+from simfl.testing.virtual_time import closed_forms
 
 
 @dataclass(frozen=True)

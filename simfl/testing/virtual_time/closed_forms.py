@@ -1,4 +1,4 @@
-"""The closed forms of `simfl.testing.selftest`: what each says, and what is measured."""
+"""The closed forms of `selftest`: what each says, and what is measured."""
 
 import math
 from functools import cache
@@ -14,7 +14,7 @@ from simfl.sim.battery import Batteries
 from simfl.sim.fleet import Power
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fair_tree import FairTree
-from simfl.testing.virtual import make_fleet, simulate, transfer_ends
+from simfl.testing.virtual_time.handmade import make_fleet, simulate, transfer_ends
 
 Pair = tuple[float, float]
 """What is expected, and what is measured."""
