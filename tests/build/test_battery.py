@@ -19,6 +19,7 @@ from simfl.scenario import Document, Scenario
 from simfl.sim.battery import Batteries
 from simfl.testing.virtual_time.handmade import make_fleet
 from simfl.testing.virtual_time.handmade import simulate as simulate_clock
+from tests.run_folders import events
 
 ONE = np.array([0])
 
@@ -209,11 +210,6 @@ def simulate(folder: Path, *args: Any, **options: Any) -> RunResult:
     return run(scenario(*args, **options), folder, Options(time_only=True))[0]
 
 
-def events(result: RunResult, kind: str) -> list[dict[str, Any]]:
-    lines = (result.folder / "events.jsonl").read_text().splitlines()
-    return [event for line in lines if (event := json.loads(line))["event"] == kind]
-
-
 def test_work_ends_when_the_battery_is_empty(tmp_path: Path) -> None:
     whole = simulate(tmp_path / "whole", None).clients.iloc[0]
     download_s = whole.download_end_s
@@ -221,7 +217,7 @@ def test_work_ends_when_the_battery_is_empty(tmp_path: Path) -> None:
     capacity_j = download_s * 1 + compute_s  # half of what computing takes
     result = simulate(tmp_path / "half", f"{capacity_j} J")
     part = result.clients.iloc[0]
-    (left,) = events(result, "offline")
+    (left,) = events(result.folder, "offline")
     assert part.outcome == "offline"
     assert left["t"] == pytest.approx(download_s + compute_s / 2, rel=1e-12)
     assert part.energy_j == pytest.approx(capacity_j, rel=1e-12)
@@ -249,7 +245,7 @@ def test_who_pauses_goes_on_when_charged(tmp_path: Path) -> None:
     result = simulate(tmp_path / "pause", battery, 5, on_offline="pause")
     assert set(result.clients.outcome) == {"arrived"}
     assert result.clients.energy_j.tolist() == pytest.approx([needs_j] * 5, rel=1e-9)
-    left, back = events(result, "offline"), events(result, "online")
+    left, back = events(result.folder, "offline"), events(result.folder, "online")
     assert len(left) == len(back) > 0
     assert all(b["t"] > a["t"] for a, b in zip(left, back, strict=True))
 
@@ -266,7 +262,7 @@ def test_an_empty_fleet_waits_for_its_charger(tmp_path: Path) -> None:
 def test_shared_links_notice_an_empty_battery_too(tmp_path: Path) -> None:
     data = scenario("50 J").to_dict() | {"network": {"server_uplink": "80 bit/s"}}
     result = run(Scenario.from_dict(data), tmp_path, Options(time_only=True))[0]
-    (left,) = events(result, "offline")
+    (left,) = events(result.folder, "offline")
     assert left["t"] == 50
 
 
@@ -321,7 +317,7 @@ def test_who_pauses_with_an_empty_battery_takes_nothing_from_the_others(tmp_path
     rounds = {"clients": 4, "policy": "fedasync", "stop": {"time": "95 s"}}
     made = Scenario.from_dict({"data": data, "model": "mlp", "fleet": fleet, "rounds": rounds})
     [result] = run(made, tmp_path, Options(time_only=True))
-    assert events(result, "offline")
+    assert events(result.folder, "offline")
     # Everybody is at work all the time, or away: nobody else idles.
     assert result.summary["totals"]["idle_energy_j"] == pytest.approx(0, abs=1e-6)
 

@@ -1,11 +1,11 @@
 """What a forward pass costs a device that is asked for its loss: its share of training's FLOPs."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from simfl import Scenario, run
+from tests.run_folders import events
 
 ASKING = {
     "data": {"dataset": {"name": "synthetic_images", "samples": 100, "test_samples": 5, "size": 6}},
@@ -27,6 +27,5 @@ FIRST, SECOND = 36 * 8, 8 * 10
 def test_a_loss_is_charged_by_its_operations(tmp_path: Path, model: object, share: float) -> None:
     scenario = Scenario.from_dict({**ASKING, "model": model})
     [result] = run(scenario, tmp_path)
-    lines = (result.folder / "events.jsonl").read_text().splitlines()
-    [answered] = [event for event in map(json.loads, lines) if event["event"] == "probed"]
+    [answered] = events(result.folder, "probed")
     assert answered["t"] == pytest.approx(share * 20 / 10, rel=1e-12)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simfl import Options, Scenario, run
-from tests.reliability.soak import broken
+from tests.run_folders import broken
 
 SPEC: dict[str, Any] = {
     "data": {"dataset": {"name": "synthetic_images", "samples": 20, "size": 6}},

@@ -1,6 +1,5 @@
 """What training takes of memory, against closed forms; who has too little refuses, once."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario
 from simfl.training.flat import Layout
 from simfl.training.memory import saved_bytes, training_bytes
+from tests.run_folders import events
 
 CONSTANT = 64
 """Bytes that may be saved once, whatever the batch."""
@@ -87,9 +87,7 @@ def test_small_devices_refuse_once_and_are_counted(tmp_path: Path) -> None:
     assert refused.client.is_unique
     assert result.summary["refused_memory"] == len(refused) > 3
     assert refused[["download_bytes", "upload_bytes"]].to_numpy().sum() == 0
-    lines = (result.folder / "events.jsonl").read_text().splitlines()
-    events = [json.loads(line) for line in lines]
-    told = [event for event in events if event["event"] == "refused"]
+    told = events(result.folder, "refused")
     assert {event["reason"] for event in told} == {"memory"}
     assert {event["needs_bytes"] > 10_000 for event in told} == {True}
     assert (result.rounds.arrived > 0).all()

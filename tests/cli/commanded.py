@@ -22,11 +22,3 @@ FILES = {
 
 def run(file: Path, *words: str, code: int = 0) -> None:
     assert main(["run", str(file), "--time-only", *words]) == code
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }

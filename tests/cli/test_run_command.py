@@ -8,7 +8,8 @@ import pytest
 
 from simfl.cli import main
 from simfl.scenario import Scenario
-from tests.cli.commanded import FILES, SCENARIO, VARIANTS, contents, run
+from tests.cli.commanded import FILES, SCENARIO, VARIANTS, run
+from tests.run_folders import files
 
 
 class TestOutput:
@@ -66,7 +67,7 @@ class TestOutput:
     def test_default_folder(self, file: Path) -> None:
         run(file, "--quiet")
         folder = Path("runs/commanded/default/seed-0")
-        assert set(contents(folder)) == FILES
+        assert set(files(folder)) == FILES
 
     def test_quiet_prints_nothing(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         run(file, "--quiet", "--out", "o")
@@ -89,7 +90,7 @@ class TestOutput:
     def test_without_report(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         run(file, "--no-report", "--out", "o")
         assert "Report" not in capsys.readouterr().out
-        assert set(contents(Path("o/default/seed-0"))) == FILES - {"report.html", "trace.json"}
+        assert set(files(Path("o/default/seed-0"))) == FILES - {"report.html", "trace.json"}
 
     def test_no_comparison_of_a_single_run(self, file: Path) -> None:
         run(file, "--quiet", "--out", "o")
@@ -102,7 +103,7 @@ class TestOutput:
         assert found["targets"]["0.99"] is None
         issued, dropped = found["trainings"]["issued"], found["trainings"]["dropped"]
         assert found["trainings"]["computed"] == issued - dropped > 0
-        assert set(contents(Path("o/default/seed-0"))) >= FILES | {"model.pt"}
+        assert set(files(Path("o/default/seed-0"))) >= FILES | {"model.pt"}
 
 
 class TestReportOfAStudy:
@@ -264,7 +265,7 @@ class TestSweeps:
         command = ("--out", "o", "--seeds", "0-1")
         run(file, "-q", *command, "--variant", "waits")
         Path("o/waits/seed-1/summary.json").unlink()
-        before = contents(Path("o"))
+        before = files(Path("o"))
         capsys.readouterr()
         run(file, *command, "--dry-run", code=2)
         assert "seed-1 holds an unfinished run" in capsys.readouterr().err
@@ -275,7 +276,7 @@ class TestSweeps:
         assert lines[2].startswith("3 runs, ")
         run(file, *command, "--dry-run", "--overwrite")
         assert "4 runs, " in capsys.readouterr().out
-        assert contents(Path("o")) == before
+        assert files(Path("o")) == before
         run(file, *command, "-q", "--resume")
         run(file, *command, "--dry-run")
         assert capsys.readouterr().out.splitlines()[-1] == "4 runs: nothing is left to do"

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from simfl.cli import main
-from tests.cli.commanded import contents, run
+from tests.cli.commanded import run
+from tests.run_folders import files
 
 
 def test_what_is_reused_is_told_in_a_line(
@@ -23,9 +24,9 @@ def test_what_is_reused_is_told_in_a_line(
 
 def test_the_same_scenario_is_run_again(file: Path) -> None:
     run(file, "-q", "--out", "o")
-    before = contents(Path("o"))
+    before = files(Path("o"))
     run(file, "-q", "--out", "o")
-    after = contents(Path("o"))
+    after = files(Path("o"))
     assert before.keys() == after.keys()
     for name in before:
         if not name.endswith(("provenance.json", "report.html")):  # say when it was made
@@ -41,7 +42,7 @@ def test_other_results_are_not_lost(
     if state == "unfinished":
         Path("o/default/seed-0/summary.json").unlink()
         change = []  # not even the same scenario may take its place
-    before = contents(Path("o"))
+    before = files(Path("o"))
     run(file, "--out", "o", *change, code=2)
     error = capsys.readouterr().err
     assert "--overwrite" in error
@@ -50,7 +51,7 @@ def test_other_results_are_not_lost(
         assert "simfl fork" not in error
     else:
         assert "simfl resume o/default/seed-0" in error
-    assert contents(Path("o")) == before
+    assert files(Path("o")) == before
     run(file, "-q", "--out", "o", "--overwrite", *change)
     summary = json.loads(Path("o/default/seed-0/summary.json").read_text())
     assert summary["rounds"] == 3
@@ -88,7 +89,7 @@ def test_a_folder_of_something_else_is_left_alone(
     (folder / "thesis.tex").write_text("dear")
     run(file, "--out", "o", *words, code=2)
     assert "not a run folder" in capsys.readouterr().err
-    assert contents(Path("o")) == {"default/seed-0/thesis.tex": b"dear"}
+    assert files(Path("o")) == {"default/seed-0/thesis.tex": b"dear"}
 
 
 def test_an_out_that_is_a_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

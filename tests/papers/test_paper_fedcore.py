@@ -1,12 +1,12 @@
 """FedCore's Table 1: normalised times, stragglers, budgets (docs/algorithms.md, F.4), untrained."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from simfl import Options, RunResult, run
 from simfl.scenario import Document
+from tests.run_folders import events
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "papers" / "fedcore_synthetic_times.yaml"
 TIMES = {
@@ -50,27 +50,21 @@ def test_deadlines(results: dict[str, RunResult], share: str, tau: float) -> Non
     assert rounds.deadline_s.to_numpy() == pytest.approx(tau, abs=1e-3)
 
 
-def dispatched(result: RunResult) -> list[dict]:
-    lines = (result.folder / "events.jsonl").read_text().splitlines()
-    return [event for event in map(json.loads, lines) if event["event"] == "dispatched"]
-
-
 @pytest.mark.parametrize(("share", "budgets"), [("10", BUDGETS_10), ("30", BUDGETS_30)])
 def test_stragglers_and_coreset_budgets(
     results: dict[str, RunResult], share: str, budgets: dict[int, int]
 ) -> None:
-    sent = dispatched(results[f"FedCore-{share}"])
+    sent = events(results[f"FedCore-{share}"].folder, "dispatched")
     assert {e["client"]: e["coreset_size"] for e in sent if e["coreset_size"]} == budgets
 
 
 @pytest.mark.parametrize(("share", "epochs"), [("10", EPOCHS_10), ("30", EPOCHS_30)])
 def test_fedprox_epochs(results: dict[str, RunResult], share: str, epochs: dict[int, int]) -> None:
-    sent = dispatched(results[f"FedProx-{share}"])
+    sent = events(results[f"FedProx-{share}"].folder, "dispatched")
     assert {e["client"]: e["full_epochs"] for e in sent if e["full_epochs"] < 10} == epochs
 
 
 def test_first_cohorts(results: dict[str, RunResult]) -> None:
-    lines = (results["FedAvg-10"].folder / "events.jsonl").read_text().splitlines()
-    selected = [e for e in map(json.loads, lines) if e["event"] == "selected"]
+    selected = events(results["FedAvg-10"].folder, "selected")
     assert set(selected[0]["clients"]) == {17, 21, 10, 19, 14, 20, 26, 3, 24, 22}
     assert set(selected[1]["clients"]) == {1, 0, 14, 9, 21, 19, 23, 6, 3, 20}

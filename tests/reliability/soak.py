@@ -9,7 +9,6 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 
 from simfl import Options, Scenario
-from simfl.runs.check import check
 from simfl.runs.folder.lock import LOCK
 from simfl.runs.job import Job
 from simfl.runs.run import resume, run_one
@@ -21,8 +20,6 @@ SHARE = float(os.environ.get("SIMFL_SOAK") or 1.0)
 EAGER = Options(checkpoint_every_s=0.0)
 """A checkpoint at every event that allows one."""
 GROWING = ("events.jsonl", "rounds.csv", "clients.csv")
-ENDED = (*GROWING, "summary.json", "model.pt")
-"""What must be the same however a run came to its end."""
 
 
 def cases(short: int, full: int) -> int:
@@ -45,16 +42,6 @@ def random_cases(short: int, full: int) -> settings:
         print_blob=True,
         suppress_health_check=list(HealthCheck),
     )
-
-
-def ended(folder: Path) -> dict[str, bytes]:
-    """Return the files that a run ends with."""
-    return {name: (folder / name).read_bytes() for name in ENDED}
-
-
-def broken(folder: Path) -> list[str]:
-    """Return which laws a run's folder breaks, and where."""
-    return [str(finding) for finding in check(folder) if finding.violation]
 
 
 class Cut:

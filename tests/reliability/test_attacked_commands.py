@@ -15,7 +15,8 @@ from simfl import Scenario, resume
 from simfl.cli import main
 from simfl.runs.folder.folder import is_finished, is_run
 from tests.reliability.disks import WRITING, Disk, full
-from tests.reliability.soak import SOAKS, broken, ended
+from tests.reliability.soak import SOAKS
+from tests.run_folders import broken, computed
 from tests.tiny import PILOT, TINY
 
 SMALL = {**TINY, "rounds": {"clients": 2, "stop": {"rounds": 2}}}
@@ -159,7 +160,7 @@ def test_a_fork_that_could_not_be_made_is_made_again(
     disk, there = Disk(10**9), Path("run/default-fork/seed-0")
     with disk.installed():
         assert main(FORK) == 0
-    whole = ended(there)
+    whole = computed(there)
     fault, code, words = FULL[how]
     for room in range(-1, disk.writes, 1 if SOAKS else 4):
         fresh()
@@ -172,7 +173,7 @@ def test_a_fork_that_could_not_be_made_is_made_again(
             resume(there)
         else:
             assert main(FORK) == 0
-        assert ended(there) == whole
+        assert computed(there) == whole
 
 
 @pytest.mark.slow
@@ -185,7 +186,7 @@ def test_a_tuning_goes_on_where_it_stopped(
         assert main(TUNE) == 0
 
     def result() -> tuple[bytes, dict[str, dict[str, bytes]]]:
-        runs = {str(path): ended(path) for path in Path("out").rglob("seed-*")}
+        runs = {str(path): computed(path) for path in Path("out").rglob("seed-*")}
         return Path("out/tuning/trials.csv").read_bytes(), runs
 
     whole = result()

@@ -11,7 +11,8 @@ from simfl.runs.folder.folder import is_run
 from simfl.runs.job import Job
 from simfl.runs.run import run_one
 from tests.reliability.disks import Disk
-from tests.reliability.soak import SOAKS, broken, ended
+from tests.reliability.soak import SOAKS
+from tests.run_folders import broken, computed
 from tests.tiny import TINY
 
 SMALL = {**TINY, "rounds": {"clients": 2, "stop": {"rounds": 2}}, "aggregation": "fedadam"}
@@ -22,7 +23,7 @@ def whole(top: Path) -> tuple[dict[str, bytes], int]:
     disk = Disk(10**9)
     with disk.installed():
         run_one(Job("default", Scenario.from_dict(SMALL), top), Options(checkpoint_every_s=0.0))
-    return ended(top), disk.writes
+    return computed(top), disk.writes
 
 
 def test_at_every_write(
@@ -46,5 +47,5 @@ def test_at_every_write(
             assert "simfl resume" in error
             assert broken(folder) == []
         assert main([*command, "--resume"]) == 0
-        assert ended(folder) == expected
+        assert computed(folder) == expected
         assert not list(folder.glob("*.partial"))

@@ -6,7 +6,8 @@ import pytest
 
 from simfl.runs.folder.folder import is_run
 from tests.reliability.kills import SCENARIOS, blows, go_on, killed, lasting
-from tests.reliability.soak import broken, cases, ended
+from tests.reliability.soak import cases
+from tests.run_folders import broken, computed
 
 KILLS = cases(short=6, full=400)
 
@@ -15,7 +16,7 @@ KILLS = cases(short=6, full=400)
 @pytest.mark.parametrize("name", list(SCENARIOS)[: min(KILLS, len(SCENARIOS))])
 def test_a_killed_run_ends_the_same(tmp_path: Path, name: str) -> None:
     lasts_s = lasting(name, tmp_path / "whole")
-    expected = ended(tmp_path / "whole")
+    expected = computed(tmp_path / "whole")
     place = list(SCENARIOS).index(name)
     for number in range(place, KILLS, len(SCENARIOS)):
         folder = tmp_path / f"{number}"
@@ -23,5 +24,5 @@ def test_a_killed_run_ends_the_same(tmp_path: Path, name: str) -> None:
             if killed(name, folder, blow) and is_run(folder):
                 assert broken(folder) == []
         assert go_on(name, folder) == 0
-        assert ended(folder) == expected
+        assert computed(folder) == expected
         assert broken(folder) == []

@@ -21,7 +21,8 @@ from simfl.runs.run import resume, run_one
 from simfl.runs.verify import verify
 from simfl.testing.scenarios import scenarios
 from tests.reliability.disks import Volatile
-from tests.reliability.soak import EAGER, SOAKS, broken, ended, interrupted, random_cases
+from tests.reliability.soak import EAGER, SOAKS, interrupted, random_cases
+from tests.run_folders import broken, computed
 from tests.tiny import TINY
 
 FAILURES = 3
@@ -41,17 +42,17 @@ def test_a_run_obeys_the_laws_and_ends_the_same_however_it_is_run(
         whole = Path(top) / "whole"
         run_one(Job("default", scenario, whole), EAGER)
         assert broken(whole) == []
-        expected = ended(whole)
+        expected = computed(whole)
         events = expected["events.jsonl"].count(b"\n")
         at = st.integers(0, events - 1)
         cuts = data.draw(st.lists(at, min_size=1, max_size=2), label="interrupted at events")
         again = interrupted(scenario, Path(top), cuts)
-        assert ended(again) == expected
+        assert computed(again) == expected
         assert broken(again) == []
         for name, workers in ELSEWHERE if SOAKS else ():
             there = Path(top) / f"{name}-{workers}"
             run_one(Job("default", scenario, there), Options(name, workers=workers))
-            assert ended(there) == expected
+            assert computed(there) == expected
 
 
 @random_cases(short=2, full=100)
@@ -74,14 +75,14 @@ def test_a_run_survives_power_failures(scenario: Scenario, seed: int) -> None:
         job = Job("default", scenario, folder)
         with disk.installed():
             run_one(job, EAGER, [lambda *_: fails(0)])
-        expected = ended(folder)
+        expected = computed(folder)
         for place in range(FAILURES):
             there = Path(top) / f"{place}"
             if is_run(there):
                 resume(there, EAGER)
             else:
                 run_one(Job("default", scenario, there), EAGER)
-            assert ended(there) == expected
+            assert computed(there) == expected
 
 
 def test_a_finished_run_outlasts_a_power_failure(tmp_path: Path) -> None:
@@ -94,7 +95,7 @@ def test_a_finished_run_outlasts_a_power_failure(tmp_path: Path) -> None:
     for seed in range(20):
         left = tmp_path / f"{seed}"
         disk.after_a_failure(left, np.random.default_rng(seed))
-        assert not is_finished(left) or ended(left) == ended(folder)
+        assert not is_finished(left) or computed(left) == computed(folder)
 
 
 @random_cases(short=4, full=300)
@@ -124,7 +125,7 @@ def test_a_fork_shares_its_past_and_obeys_the_laws(
         assert (there / "events.jsonl").read_text().splitlines()[: len(past)] == past
         assert broken(there) == []
         assert verify(there) is None
-        assert changes or ended(there) == ended(whole)
+        assert changes or computed(there) == computed(whole)
 
 
 @pytest.mark.slow
@@ -138,5 +139,5 @@ def test_every_executor_gives_the_same(name: str, workers: int, scenario: Scenar
         here, there = Path(top) / "here", Path(top) / "there"
         run_one(Job("default", scenario, here), Options())
         run_one(Job("default", scenario, there), Options(name, workers=workers))
-        assert ended(there) == ended(here)
+        assert computed(there) == computed(here)
         assert broken(there) == []

@@ -18,9 +18,9 @@ from simfl.runs.folder.folder import CHECKPOINT, CLIENTS, EVENTS, ROUNDS
 from simfl.runs.folder.lock import LOCK
 from simfl.runs.job import Job
 from simfl.runs.run import resume, run_one
+from tests.run_folders import computed
 
 GROWING = (EVENTS, ROUNDS, CLIENTS)
-ENDED = (*GROWING, "summary.json", "model.pt")
 EAGER = Options(checkpoint_every_s=0.0)
 """A checkpoint at every event that allows one."""
 
@@ -56,11 +56,6 @@ def random_scenario(number: int, tiny: dict[str, Any], rounds: int) -> Scenario:
     chosen |= {"rounds.stop": {"rounds": rounds, "time": "4 s"}, "rounds.clients": 3}
     overrides = [f"{path}={json.dumps(value)}" for path, value in chosen.items()]
     return Scenario.from_dict({**tiny, "seed": number}, overrides=overrides)
-
-
-def ended(folder: Path) -> dict[str, bytes]:
-    """Return what must not depend on interruptions."""
-    return {name: (folder / name).read_bytes() for name in ENDED}
 
 
 def held(folder: Path) -> State:
@@ -121,7 +116,7 @@ def resumed(
     job = Job("default", scenario, top / "whole")
     watcher = Watcher(job.folder)
     run_one(job, EAGER, [watcher.listen])
-    expected, seen = ended(job.folder), set[State]()
+    expected, seen = computed(job.folder), set[State]()
     todo = list(watcher.states(expected))
     while todo:
         state = todo.pop()
@@ -133,6 +128,6 @@ def resumed(
             restore(folder, state)
             watcher = Watcher(folder)
             resume(folder, EAGER, [watcher.listen])
-            yield expected, ended(folder)
+            yield expected, computed(folder)
             todo += watcher.states(expected)
             shutil.rmtree(folder)

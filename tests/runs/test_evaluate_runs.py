@@ -15,6 +15,7 @@ from simfl import Options, RunResult, Scenario, run
 from simfl.cli import main
 from simfl.errors import InputError, RunError
 from simfl.runs.evaluate import evaluate
+from tests.run_folders import files
 from tests.tiny import TINY, RunTiny
 
 ROWS = [
@@ -41,10 +42,6 @@ def owned(tmp_path: Path) -> RunResult:
     }
     [result] = run(Scenario.from_dict(TINY | changes, folder=tmp_path), tmp_path / "o")
     return result
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def test_each_client_is_judged_on_its_own_samples(owned: RunResult) -> None:

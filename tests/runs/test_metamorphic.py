@@ -11,6 +11,7 @@ import pytest
 from simfl import Options, RunResult, Scenario, run
 from simfl.build.builder import Builder
 from simfl.training.executors.base import executors
+from tests.run_folders import events
 
 DATA: dict[str, Any] = {
     "name": "meta",
@@ -74,10 +75,6 @@ def simulate(tmp_path: Path, label: str, one: Scenario, options: Options = TIME_
     return result
 
 
-def events(result: RunResult) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (result.folder / "events.jsonl").read_text().splitlines()]
-
-
 def ids(policy: Mapping[str, Any]) -> str:
     return "-".join(str(value) for value in policy.values())
 
@@ -117,7 +114,7 @@ def test_adding_an_idle_group_changes_nothing_that_happens(tmp_path: Path, polic
 
     def log(result: RunResult) -> list[dict[str, Any]]:
         # The distance of a round's labels from everybody's is another with more of everybody.
-        return [{**event, "gemd": None} for event in events(result)]
+        return [{**event, "gemd": None} for event in events(result.folder)]
 
     assert log(first) == log(second)
     assert len(first.rounds) == 8
@@ -189,8 +186,8 @@ def test_a_faster_network_never_lengthens_a_synchronous_round(
 def test_time_only_and_trained_runs_have_equal_event_logs(tmp_path: Path, policy: Any) -> None:
     """Apart from what tensors say: losses, accuracies and their lines."""
     one = scenario(policy=policy, rounds=5, aggregation="fedbuff")
-    trained = events(simulate(tmp_path, "trained", one, Options()))
-    clock = events(simulate(tmp_path, "clock", one))
+    trained = events(simulate(tmp_path, "trained", one, Options()).folder)
+    clock = events(simulate(tmp_path, "clock", one).folder)
     learned = {"losses", "accuracy", "loss", "train_loss"}
     strip = [
         [

@@ -18,6 +18,7 @@ from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.folder import event_lines
 from simfl.runs.folder.summary import Summary
 from simfl.runs.verify import verify
+from tests.run_folders import broken
 from tests.tiny import RunTiny
 
 CHANGES = {
@@ -61,7 +62,7 @@ def test_they_change_nothing_else(judged: RunResult, run_tiny: RunTiny) -> None:
 
 
 def test_the_folder_holds_together(judged: RunResult) -> None:
-    assert [finding for finding in check(judged.folder) if finding.violation] == []
+    assert broken(judged.folder) == []
     assert verify(judged.folder) is None
 
 
@@ -213,7 +214,7 @@ def test_a_model_that_is_judged_when_the_run_ends_is_that_of_the_last_round(
     events = json.loads(trace(late))["traceEvents"]
     [mark] = [event for event in events if event["name"].startswith("target")]
     assert mark["ts"] == pytest.approx(1e6 * reached.time_s)
-    assert not any(finding.violation for finding in check(late.folder))
+    assert broken(late.folder) == []
     log = late.folder / "events.jsonl"
     own = f'"time_s":{json.dumps(told["time_s"])}'
     assert own in log.read_text()
@@ -221,7 +222,7 @@ def test_a_model_that_is_judged_when_the_run_ends_is_that_of_the_last_round(
     assert any("a target is reached at 0.5 s" in str(f.violation) for f in check(late.folder))
     log.write_text(log.read_text().replace('"round":2,"bytes"', '"round":9,"bytes"'))
     assert any("when round 9 did not end" in str(f.violation) for f in check(late.folder))
-    assert not any(finding.violation for finding in check(result.folder))
+    assert broken(result.folder) == []
 
 
 def test_a_loss_that_is_no_number_is_null_in_the_summary() -> None:

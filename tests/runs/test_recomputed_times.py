@@ -1,7 +1,6 @@
 """Whole runs whose times, bytes and joules are computed anew, step by step, from nothing but when
 devices were sent out and called off."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from simfl import Options, run
+from tests.run_folders import events
 from tests.runs.plain_clock import (
     IDLE,
     INF,
@@ -173,7 +173,7 @@ def test_times_bytes_and_joules_are_those_of_a_plain_clock(tmp_path: Path, seed:
     }
     options = Options(executor="inline", time_only=True)
     [result] = run(scenario, tmp_path / "runs", options)
-    log = [json.loads(line) for line in (result.folder / "events.jsonl").read_text().splitlines()]
+    log = events(result.folder)
     ends = [event for event in log if event["event"] == "participation"]
     row_of = {(row["client"], row["selected_s"]): row for row in ends}
     clock, tasks = Clock(phones, network, SIZE, BATCHES), list[tuple[Task, dict[str, Any]]]()

@@ -18,7 +18,7 @@ from simfl.runs.job import Job
 from simfl.runs.progress import Progress
 from simfl.runs.run import resume, run_one
 from simfl.sim.server import selection
-from tests.reliability.soak import ENDED, broken, ended
+from tests.run_folders import COMPUTED, broken, computed
 from tests.runs import faulty
 from tests.tiny import TINY
 
@@ -156,7 +156,7 @@ def test_the_fault_is_told_and_once_mended_the_run_goes_on(
     [whole] = run(faulty_one, tmp_path / "whole")
     again = resume(folder)
     assert "failed" not in again.provenance
-    for file in ENDED:
+    for file in COMPUTED:
         assert (again.folder / file).read_bytes() == (whole.folder / file).read_bytes()
 
 
@@ -264,7 +264,7 @@ def test_code_that_never_ends_is_told_and_what_was_is_kept(
     whole = run_one(replace(job, folder=tmp_path / "whole"), Options())
     if is_run(job.folder):
         assert broken(job.folder) == []
-        assert ended(resume(job.folder).folder) == ended(whole.folder)
+        assert computed(resume(job.folder).folder) == computed(whole.folder)
     else:
         assert path in ("data.dataset", "model")
 

@@ -10,11 +10,8 @@ from simfl import Options, Scenario, run
 from simfl.cli import main
 from simfl.errors import InputError, RunError, ScenarioError
 from simfl.runs.verify import Difference, verify
+from tests.run_folders import files
 from tests.tiny import TINY, RunTiny
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 @pytest.mark.parametrize("time_only", [False, True])

@@ -1,7 +1,6 @@
 """The fleet before a run: closed forms, and agreement with what a run then does."""
 
 import itertools
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from simfl.report.figures.savefig import save
 from simfl.report.fleet.facts import FleetFacts, Spread
 from simfl.report.fleet.picture import picture
 from simfl.report.fleet.survey import expected_order, survey
+from tests.run_folders import events
 
 PARAMETERS_BYTES = 4 * 610  # 60 features and a bias, 10 classes
 
@@ -216,8 +216,7 @@ def test_what_a_selector_has_measured_is_in_the_round(selector: str, tmp_path: P
 def test_what_a_selector_asks_takes_as_long_as_in_a_run(selector: str, tmp_path: Path) -> None:
     one = scenario(**ALIKE, selection=selector)
     (result,) = run(one, tmp_path / "run")
-    log = (result.folder / "events.jsonl").read_text().splitlines()
-    first = [event for event in map(json.loads, log) if event.get("round") == 1]
+    first = [event for event in events(result.folder) if event.get("round") == 1]
     asked = [event["t"] for event in first if event["event"] == "probe"]
     answered = [event["t"] for event in first if event["event"] == "probed"]
     found = survey(builder(one, None))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from simfl.runs.check import check
+from tests.run_folders import events
 from tests.tiny import TINY
 
 FLEET = {
@@ -46,15 +46,3 @@ def shares(there: Path, whole: Path, at_s: float) -> bool:
     """Whether the log of a fork begins with all that happened up to the instant, and goes on."""
     past, lines = until(whole, at_s), (there / "events.jsonl").read_text().splitlines()
     return lines[: len(past)] == past and json.loads(lines[len(past)])["t"] >= at_s
-
-
-def broken(folder: Path) -> list[str]:
-    return [str(finding) for finding in check(folder) if finding.violation]
-
-
-def events(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

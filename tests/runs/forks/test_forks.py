@@ -12,17 +12,9 @@ from simfl.runs.folder.folder import read_json
 from simfl.runs.forks.fork import fork
 from simfl.runs.run import resume
 from simfl.runs.verify import verify
-from tests.runs.forks.forked_runs import (
-    CHANGES,
-    FEDBUFF,
-    Ran,
-    broken,
-    events,
-    files,
-    instant,
-    shares,
-)
-from tests.runs.interruptions import EAGER, ENDED, ended
+from tests.run_folders import COMPUTED, broken, computed, events, files
+from tests.runs.forks.forked_runs import CHANGES, FEDBUFF, Ran, instant, shares
+from tests.runs.interruptions import EAGER
 
 
 @pytest.mark.parametrize("share", [0.05, 0.45, 0.9])
@@ -33,7 +25,7 @@ def test_without_a_change_the_end_is_the_same(
     there = fork(whole, instant(whole, share), ["rounds.clients=3"] if share > 0.5 else [])
     assert caplog.messages == [f"nothing is changed, the fork of {whole} will be that run again"]
     resume(there, EAGER)
-    assert ended(there) == ended(whole)
+    assert computed(there) == computed(whole)
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -109,7 +101,7 @@ def test_only_another_end_is_as_if_it_had_been_asked_for_at_first(tmp_path: Path
     whole, longer = ran(tmp_path), ran(tmp_path / "longer", "rounds.stop.rounds=11")
     there = fork(whole, instant(whole, 0.5), ["rounds.stop.rounds=11"])
     resume(there, EAGER)
-    assert ended(there) == ended(longer)
+    assert computed(there) == computed(longer)
 
 
 def test_a_run_that_is_over_goes_on_as_if_it_had_been_asked_for_more_at_first(
@@ -118,7 +110,7 @@ def test_a_run_that_is_over_goes_on_as_if_it_had_been_asked_for_more_at_first(
     whole, longer = ran(tmp_path), ran(tmp_path / "longer", "rounds.stop.rounds=11")
     there = fork(whole, math.inf, ["rounds.stop.rounds=11"])
     resume(there, EAGER)
-    assert ended(there) == ended(longer)
+    assert computed(there) == computed(longer)
 
 
 def test_a_fork_is_named_as_its_run_is(
@@ -167,7 +159,7 @@ def test_the_command(tmp_path: Path, ran: Ran, capsys: pytest.CaptureFixture) ->
     command = ["fork", str(whole), "--at", f"{at_s} s", "--set", FEDBUFF[0], "-q"]
     assert main(command) == 0
     there = tmp_path / "r" / "default-fork" / "seed-0"
-    assert set(ENDED) <= {path.name for path in there.iterdir()}
+    assert set(COMPUTED) <= {path.name for path in there.iterdir()}
     assert main(["verify", str(there)]) == main(["check", str(there)]) == 0
     assert main(["compare", str(tmp_path / "r")]) == 0
     assert "default-fork" in capsys.readouterr().out

@@ -14,8 +14,9 @@ from simfl.runs.folder import checkpoint
 from simfl.runs.forks.fork import fork
 from simfl.runs.run import resume
 from simfl.training.executors.inline import Inline
-from tests.runs.forks.forked_runs import CHANGES, FEDBUFF, LONG, Ran, files, instant
-from tests.runs.interruptions import EAGER, ended
+from tests.run_folders import computed, files
+from tests.runs.forks.forked_runs import CHANGES, FEDBUFF, LONG, Ran, instant
+from tests.runs.interruptions import EAGER
 
 
 @pytest.mark.parametrize("name", ["policy", pytest.param("asker", marks=pytest.mark.slow)])
@@ -30,15 +31,15 @@ def test_an_interrupted_fork_ends_the_same(tmp_path: Path, ran: Ran, name: str) 
             states.append(files(there))
 
     resume(there, EAGER, [Watch().listen])
-    expected = ended(there)
+    expected = computed(there)
     for state in states[::5]:
         for file in [path for path in there.rglob("*") if path.is_file()]:
             file.unlink()
         for path, data in state.items():
-            Path(path).write_bytes(data)
+            (there / path).write_bytes(data)
         (there / ".lock").unlink()
         resume(there, EAGER)
-        assert ended(there) == expected
+        assert computed(there) == expected
 
 
 def test_the_state_is_taken_over_from_a_checkpoint_before_the_instant(

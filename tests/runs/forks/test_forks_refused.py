@@ -13,8 +13,9 @@ from simfl.runs.folder.folder import read_json
 from simfl.runs.forks.fork import fork
 from simfl.runs.job import Job
 from simfl.runs.run import resume, run_one
-from tests.runs.forks.forked_runs import FEDBUFF, Ran, files, instant
-from tests.runs.interruptions import EAGER, ended
+from tests.run_folders import computed, files
+from tests.runs.forks.forked_runs import FEDBUFF, Ran, instant
+from tests.runs.interruptions import EAGER
 from tests.tiny import TINY, RunTiny
 
 
@@ -101,7 +102,7 @@ def test_a_compressed_log_can_be_forked_one_that_leaves_out_events_can_not(
     plain = ran(tmp_path / "plain", options=Options())
     there = fork(whole, instant(plain, 0.5), [])
     resume(there)
-    assert ended(there) == ended(plain)
+    assert computed(there) == computed(plain)
     some = ran(tmp_path / "some", options=Options(log="rounds"))
     with pytest.raises(InputError, match="its past is not known"):
         fork(some, 0.5, [])
