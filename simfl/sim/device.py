@@ -8,9 +8,11 @@ import simpy
 from simfl.sim.errand import Errand, Phase
 from simfl.sim.fleet import Fleet
 from simfl.sim.meter import Meter
-from simfl.sim.networks.base import ROUNDING, Direction, Links, Transfer
+from simfl.sim.networks.base import ROUNDING, Direction, Links
 from simfl.sim.stretch import Left, Stretch
 from simfl.sim.timeline import Timeline
+
+_WAYS: dict[Phase, Direction] = {"download": "down", "upload": "up"}
 
 
 class DeviceProcess:
@@ -49,11 +51,11 @@ class DeviceProcess:
         stretch = Stretch(self._timeline, self._fleet, errand)
         try:
             if errand.download_bytes is not None:
-                yield from self._move(errand, stretch, "download", "down", errand.download_bytes)
+                yield from self._move(errand, stretch, "download", errand.download_bytes)
             yield from self._compute(errand, stretch, salvage)
             if errand.before_upload is not None:
                 errand.before_upload()
-            yield from self._move(errand, stretch, "upload", "up", errand.upload_bytes)
+            yield from self._move(errand, stretch, "upload", errand.upload_bytes)
             errand.end = "arrived"
         except Left:
             errand.end = "offline"
@@ -69,63 +71,83 @@ class DeviceProcess:
         return errand
 
     def _move(
-        self, errand: Errand, stretch: Stretch, phase: Phase, way: Direction, size: int
+        self, errand: Errand, stretch: Stretch, phase: Phase, size: int
     ) -> Generator[simpy.Event, Any, None]:
+        """Move so many bytes: what has not moved when the device leaves may be tried again."""
         left = size
         while True:
-            began = self._timeline.now
             stretch.draw(phase)
-            transfer: Transfer | None = None
-            called_off: simpy.Interrupt | None = None
-            fixed = self._links.duration_s(errand.device, way, left)
-            try:
-                if fixed is not None:
-                    wake, finished = stretch.lasting(fixed)
-                    yield wake
-                    moved = left if finished else self._moved(errand.device, left, began, fixed)
-                else:
-                    transfer = self._links.transfer(errand.device, way, left)
-                    stretch.begin(transfer, phase)
-                    try:
-                        yield transfer
-                    finally:
-                        broken_off = stretch.moved()
-                    finished = broken_off is None
-                    moved = left if broken_off is None else broken_off
-            except simpy.Interrupt as interrupt:
-                called_off, finished = interrupt, False
-                moved = (
-                    self._moved(errand.device, left, began, fixed or 0.0)
-                    if transfer is None
-                    else transfer.abort()
-                )
-            self._spend_moving(errand, stretch, phase, began, transfer)
-            self._meter.moved(errand, way, moved)
-            if called_off is not None:
-                raise called_off
-            if finished:
-                errand.ends_s[phase] = self._timeline.now
-                self._timeline.note(f"{phase}ed", client=errand.device, bytes=size)
-                return
+            lasts_s = self._links.duration_s(errand.device, _WAYS[phase], left)
+            if lasts_s is None:
+                moved = yield from self._move_among_others(errand, stretch, phase, left)
+            else:
+                moved = yield from self._move_alone(errand, stretch, phase, left, lasts_s)
+            if moved is None:
+                break
             left -= moved
             on_offline = errand.group.on_offline
             keeps = on_offline == "pause" or (phase == "upload" and on_offline == "salvage")
             yield from stretch.away(keeps)
+        errand.ends_s[phase] = self._timeline.now
+        self._timeline.note(f"{phase}ed", client=errand.device, bytes=size)
 
-    def _spend_moving(
+    def _move_alone(
+        self, errand: Errand, stretch: Stretch, phase: Phase, size: int, lasts_s: float
+    ) -> Generator[simpy.Event, Any, int | None]:
+        """Move bytes that take so long whatever others do.
+
+        Returns:
+            None once all have moved, or how many had when the device left.
+        """
+        began = self._timeline.now
+        wake, stays = stretch.lasting(lasts_s)
+        try:
+            yield wake
+        except simpy.Interrupt:
+            self._book(errand, phase, began, self._moved(errand.device, size, began, lasts_s))
+            raise
+        moved = size if stays else self._moved(errand.device, size, began, lasts_s)
+        self._book(errand, phase, began, moved)
+        return None if stays else moved
+
+    def _move_among_others(
+        self, errand: Errand, stretch: Stretch, phase: Phase, size: int
+    ) -> Generator[simpy.Event, Any, int | None]:
+        """Move bytes over links that others may share; returns what `_move_alone` does."""
+        began = self._timeline.now
+        transfer = self._links.transfer(errand.device, _WAYS[phase], size)
+        watcher = stretch if transfer.waits else None
+        stretch.begin(transfer, phase)
+        try:
+            try:
+                yield transfer
+            finally:
+                broken_off = stretch.moved()
+        except simpy.Interrupt:
+            self._book(errand, phase, began, transfer.abort(), watcher)
+            raise
+        self._book(errand, phase, began, size if broken_off is None else broken_off, watcher)
+        return broken_off
+
+    def _book(
         self,
         errand: Errand,
-        stretch: Stretch,
         phase: Phase,
         began: float,
-        transfer: Transfer | None,
+        moved: int,
+        watcher: Stretch | None = None,
     ) -> None:
-        if transfer is None or not transfer.waits:
+        """Record how many bytes have moved since `began`, and how long that took the device.
+
+        Of a transfer that waits at times, its `watcher` knows how long bytes moved.
+        """
+        if watcher is None:
             self._spend(errand, phase, began)
-            return
-        moved_s, idled_s = stretch.waited()
-        self._meter.spent(errand, phase, moved_s)
-        errand.polled_s += idled_s
+        else:
+            moved_s, idled_s = watcher.waited()
+            self._meter.spent(errand, phase, moved_s)
+            errand.polled_s += idled_s
+        self._meter.moved(errand, _WAYS[phase], moved)
 
     def _moved(self, device: int, size: int, began: float, lasts_s: float) -> int:
         """Return the whole bytes that have moved of a transfer that would have lasted so long."""
