@@ -75,30 +75,40 @@ class Candidates:
     def draw(self, k: int, rng: np.random.Generator, among: Ids | None = None) -> Ids:
         """Return `(m,)` up to `k` reachable clients, uniformly, looking at few of a large fleet."""
         pool = self.able if among is None else among
-        wanted = 4 * k + 64
-        if len(pool) > _FEW * wanted:
-            seen: dict[int, None] = {}
-            reachable: list[int] = []
-            while len(seen) < len(pool) // _SHARE:
-                drawn = rng.integers(len(pool), size=wanted)
-                # Mostly the first of them are enough.
-                ends = [wanted] if self._batteries else [2 * k + 2, 4 * k + _FEW, wanted]
-                for first, last in pairwise([0, *ends]):
-                    fresh = [i for i in dict.fromkeys(drawn[first:last].tolist()) if i not in seen]
-                    seen.update(dict.fromkeys(fresh))
-                    reachable += self.reachable(pool[fresh]).tolist() if fresh else []
-                    if len(reachable) >= k:
-                        self._remember(reachable[:k], reachable[k:])
-                        return np.array(sorted(reachable[:k]), dtype=np.int64)
+        if len(pool) > _FEW * _first_look(k):
+            drawn = self._draw_from_few(k, rng, pool)
+            if drawn is not None:
+                return drawn
         available = self.reachable(pool)
         return np.sort(rng.choice(available, size=min(k, len(available)), replace=False))
+
+    def _draw_from_few(self, k: int, rng: np.random.Generator, pool: Ids) -> Ids | None:
+        """Return `(k,)` reachable clients of a large `pool`, as chance brings them before us.
+
+        None: a share of the pool was looked at, and fewer were reachable.
+        """
+        most = _first_look(k)
+        # Mostly the first of them are enough.
+        ends = [most] if self._batteries else [2 * k + 2, 4 * k + 16, most]
+        seen: dict[int, None] = {}
+        reachable: list[int] = []
+        while len(seen) < len(pool) // _SHARE:
+            drawn = rng.integers(len(pool), size=most)
+            for first, last in pairwise([0, *ends]):
+                fresh = [i for i in dict.fromkeys(drawn[first:last].tolist()) if i not in seen]
+                seen.update(dict.fromkeys(fresh))
+                reachable += self.reachable(pool[fresh]).tolist() if fresh else []
+                if len(reachable) >= k:
+                    self._remember(reachable[:k], reachable[k:])
+                    return np.array(sorted(reachable[:k]), dtype=np.int64)
+        return None
 
     def present(self, most: int, among: Ids | None, rng: Callable[[], np.random.Generator]) -> int:
         """Return how many (of `among`) can take part now; any number from `most` on is `most`."""
         if most == 1 and among is None and self._has_spare():
             return 1
         pool = self.able if among is None else among
-        few = len(pool) <= _FEW * (4 * most + 64)
+        few = len(pool) <= _FEW * _first_look(most)
         return min(most, len(self.reachable(pool) if few else self.draw(most, rng(), among)))
 
     def absent(self, clients: Collection[int]) -> list[int]:
@@ -145,3 +155,8 @@ class Candidates:
         for device in offline[self._back_s[offline] <= now].tolist():  # not looked up yet
             self._back_s[device] = self._fleet.returns_s(device, now)
         return self._back_s[offline]
+
+
+def _first_look(k: int) -> int:
+    """Return how many of a large fleet are looked at first for `k` that can take part."""
+    return 4 * k + 64
