@@ -61,7 +61,7 @@ def run_jobs(
     kept = [is_kept(job, options, overwrite, go_on) for job in todo]
     if tell_reuse:
         _tell_reuse(todo, kept, options.torch_device())
-    _do_all(todo, kept, options, watch, listen, overwrite)
+    _do_unfinished(todo, kept, options, watch, listen, overwrite)
     return [RunResult(job.folder) for job in todo]
 
 
@@ -78,11 +78,11 @@ def resume_all(
     device = next((origin["device"] for origin in origins if origin["device"] != "cpu"), "cpu")
     time_only = all(origin["time_only"] for origin in origins)
     options = replace(options or Options(), device=device, time_only=time_only)
-    _do_all(todo, [True] * len(todo), options, watch)
+    _do_unfinished(todo, [True] * len(todo), options, watch)
     return [RunResult(folder) for folder in folders]
 
 
-def _do_all(
+def _do_unfinished(
     todo: Sequence[Job],
     kept: Sequence[bool],
     options: Options,

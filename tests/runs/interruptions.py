@@ -111,7 +111,7 @@ def resumed(
     Args:
         scenario: what to run.
         top: an empty folder to work in.
-        keep: which states to resume from, by number (None: from all).
+        keep: which states to resume from, by number (default: all).
     """
     job = Job("default", scenario, top / "whole")
     watcher = Watcher(job.folder)
