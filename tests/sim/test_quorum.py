@@ -75,13 +75,18 @@ def test_a_quorum_that_can_never_be_met_again_ends_the_run(awake):
     )
 
 
-def test_phones_that_never_meet_are_not_waited_for_for_ever():
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [({}, " (`rounds.min_clients` says how many are enough)"), ({"min_clients": 2}, "")],
+)
+def test_phones_that_never_meet_are_not_waited_for_for_ever(written, hint):
     """Two that come in turn, one hour each: a quorum of two is given up after 30 days."""
     turns = [[(7200.0 * i + 3600 * j, 7200.0 * i + 3600 * (j + 1)) for i in range(999)]
              for j in range(2)]  # fmt: skip
-    world = make(make_fleet(2, sessions=turns), clients=2)
+    world = make(make_fleet(2, sessions=turns), clients=2, **written)
     assert world.rounds == []
-    assert world.server.why_finished == "fewer than 2 clients were available at once for 30 days"
+    reason = "fewer than 2 clients were available at once for 30 days"
+    assert world.server.why_finished == reason + hint
     assert 30 <= world.server.timeline.now / 86_400 < 31
 
 

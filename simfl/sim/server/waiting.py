@@ -86,7 +86,9 @@ class Waiting:
             if present >= least:
                 break
             if self._state.timeline.now - some_since_s > PATIENCE_S:
-                self._state.finish(f"fewer than {least} clients were available at once for 30 days")
+                why = f"fewer than {least} clients were available at once for 30 days"
+                hint = "" if strict else " (`rounds.min_clients` says how many are enough)"
+                self._state.finish(why + hint)
                 break
             # No sooner can there be enough, for each return adds one.
             missing = least - present - 1
