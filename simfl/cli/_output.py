@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from simfl.cli import _options as shared
+from simfl.cli._aside import say_aside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,7 +110,7 @@ def _study(results: "Sequence[RunResult]", top: Path) -> "list[RunResult]":
         try:
             runs.append(own.get(run.folder) or run.read())
         except InputError as error:
-            typer.echo(f"note: left out of the report: {error}", err=True)
+            say_aside(f"note: left out of the report: {error}")
     return runs
 
 

@@ -1,9 +1,11 @@
 """`simfl compare`: its formats agree with each other and with the summaries."""
 
 import csv
+import errno
 import io
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,23 @@ def as_json(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str
 def summaries(top: Path, variant: str) -> list[dict[str, Any]]:
     files = (top / variant / f"seed-{seed}" / "summary.json" for seed in (0, 1))
     return [json.loads(file.read_text()) for file in files]
+
+
+class Full(io.StringIO):
+    """A file on a full disk."""
+
+    def write(self, _text: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_note_that_does_not_fit_keeps_nobody_from_the_table(
+    top: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where stderr could not be written there was no table, and the exit code was 1."""
+    monkeypatch.setattr(sys, "stderr", Full())
+    words = ["compare", str(top), "--baseline", "waits", "--columns", "rounds"]
+    assert main(words) == 0  # beside which it is noted that `rounds` is not compared
+    assert "drops" in capsys.readouterr().out
 
 
 def test_means_and_spreads(top: Path, capsys: pytest.CaptureFixture[str]) -> None:

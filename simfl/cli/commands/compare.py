@@ -6,6 +6,7 @@ import typer
 
 from simfl.cli import _complete
 from simfl.cli import _options as shared
+from simfl.cli._aside import say_aside
 from simfl.cli.app import app
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _finished(runs: "Sequence[RunResult]", baseline: str | None) -> "list[RunRes
             _ = run.variant == baseline and run.summary  # which tells what became of it
     if left:
         told = ", ".join(str(run.folder) for run in left)
-        typer.echo(f"note: left out, not finished: {told}", err=True)
+        say_aside(f"note: left out, not finished: {told}")
     return finished
 
 
@@ -97,5 +98,5 @@ def _only(comparison: "Comparison", columns: str) -> "Comparison":
         comparison = comparison.only([name.strip() for name in columns.split(",")])
     if versus and all(column.versus is None for column in comparison.columns):
         told = ", ".join(versus)
-        typer.echo(f"note: --columns has none that compares with --baseline: {told}", err=True)
+        say_aside(f"note: --columns has none that compares with --baseline: {told}")
     return comparison

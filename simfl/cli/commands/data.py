@@ -7,6 +7,7 @@ import typer
 
 from simfl.cli import _complete
 from simfl.cli import _options as shared
+from simfl.cli._aside import say_aside
 from simfl.cli.app import app
 
 data = typer.Typer(rich_markup_mode=None)
@@ -68,7 +69,7 @@ def _announcing() -> Any:
     def tell(url: str, _there: int, size: int) -> None:
         if url not in begun:
             begun.add(url)
-            typer.echo(f"{url} ({size:,} bytes)", err=True)
+            say_aside(f"{url} ({size:,} bytes)")
 
     return tell
 

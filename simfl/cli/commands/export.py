@@ -7,6 +7,7 @@ import typer
 
 from simfl.cli import _complete
 from simfl.cli import _options as shared
+from simfl.cli._aside import say_aside
 from simfl.cli.app import app
 
 FORMATS = ("csv", "parquet")
@@ -35,4 +36,4 @@ def export_command(
         typer.echo(file)
     if unfinished := [str(run.folder) for run in runs if not run.finished]:
         told = ", ".join(unfinished)
-        typer.echo(f"note: not finished, with the rounds so far: {told}", err=True)
+        say_aside(f"note: not finished, with the rounds so far: {told}")

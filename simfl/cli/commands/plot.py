@@ -8,6 +8,7 @@ import typer
 
 from simfl.cli import _complete
 from simfl.cli import _options as shared
+from simfl.cli._aside import say_aside
 from simfl.cli.app import app
 
 XS = ("time", "rounds", "bytes", "energy")
@@ -81,9 +82,8 @@ def plot_command(
     for line in caption(runs, x, y, band):
         typer.echo(f"  {line}")
     if (variants := len(by_variant(runs))) > LOOKS:
-        typer.echo(
-            f"warning: {variants} variants share {LOOKS} colours and dashes; name fewer folders",
-            err=True,
+        say_aside(
+            f"warning: {variants} variants share {LOOKS} colours and dashes; name fewer folders"
         )
 
 

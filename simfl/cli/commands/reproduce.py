@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simfl.cli import _options as shared
+from simfl.cli._aside import say_aside
 from simfl.cli.app import app
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _measure(
             if len(chosen) == 1:
                 raise
             refused = True
-            typer.echo(f"\n{item.id}: error: {error}", err=True)
+            say_aside(f"\n{item.id}: error: {error}")
             continue
         if records:
             file = (out / item.id).with_suffix(".csv")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simfl.cli import _options as shared
+from simfl.cli._aside import say_aside
 from simfl.cli.app import app
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _tell_last(tuning: "Tuning") -> None:
     value = value_text(tuning, trial) if trial.state in ("done", "over a limit") else ""
     why = trial.why.splitlines()[0] if trial.why else ", ".join(over_limits(tuning, trial))
     why = f": {why}" if why else ""
-    typer.echo(f"{trial.name}: {trial.state} {value}  ({chosen}){best}{why}", err=True)
+    say_aside(f"{trial.name}: {trial.state} {value}  ({chosen}){best}{why}")
 
 
 def _tell(tuning: "Tuning") -> None:
