@@ -105,8 +105,14 @@ def _number(value: float, per: float) -> str:
 
 
 def sentences(facts: FleetFacts) -> list[str]:
-    """Return what to expect of a round."""
+    """Return what to expect of batteries and of a round."""
     lines = []
+    if facts.with_battery:
+        whose = f" of {formats.listed(facts.with_battery)}" if len(facts.members) > 1 else ""
+        lines.append(
+            f"Online{whose}: and charged enough to take work, if there is none; work takes charge, "
+            "too."
+        )
     if math.isfinite(facts.deadline_s):
         share = facts.groups[-1].in_time
         lines.append(

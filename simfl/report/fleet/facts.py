@@ -38,7 +38,8 @@ class GroupFacts:
         numbers: percentiles of compute (samples/s), downlink and uplink (bit/s), latency (s),
             samples held, and the time of a full round alone on its links (s).
         phases: mean seconds of a full round by phase.
-        online: share of time online, over a week.
+        online: share of time online, over a week; with a battery: and charged enough for work, if
+            there is none.
         in_time: share that can finish the full workload by the deadline (NaN: there is none).
         without_data: devices that hold no samples and never take part.
         without_memory: devices that can't hold the training in memory.
@@ -68,6 +69,7 @@ class FleetFacts:
         expected_round_s: mean duration of a synchronous round, what participants measure for the
             selector and the server's time included, what it asks before choosing left out.
         left_out: keys of the scenario that make rounds longer or shorter than that.
+        with_battery: groups whose devices have one.
         columns: `(n,)` each number of every device.
         members: the devices of each group, by its name.
         week: per group `(instants,)` share online over a week.
@@ -81,6 +83,7 @@ class FleetFacts:
     asked_s: float
     expected_round_s: float
     left_out: list[str]
+    with_battery: list[str]
     columns: Mapping[str, Floats]
     members: Mapping[str, Ids]
     week: Mapping[str, Floats]
@@ -96,6 +99,7 @@ class FleetFacts:
             "asked_s": self.asked_s,
             "expected_round_s": self.expected_round_s,
             "left_out": self.left_out,
+            "with_battery": self.with_battery,
             "groups": [asdict(group) for group in self.groups],
         }
         return {name: finite(value) for name, value in facts.items()}

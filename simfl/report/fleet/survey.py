@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.build.builder import Builder
+from simfl.build.fleet import draw_fleet
 from simfl.components.selectors.base import Reports, Selector, View
 from simfl.coordinators.base import Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
@@ -22,7 +23,6 @@ from simfl.core.component import overrides
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
 from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
-from simfl.scenario.parts.fleet import Group
 from simfl.scenario.scenario import Scenario
 from simfl.sim.fleet import DeviceGroup, Fleet
 from simfl.sim.server.server import Server
@@ -51,10 +51,7 @@ def survey(builder: Builder) -> FleetFacts:
     enforced_s = limit_s if policy.enforces else math.inf
     holds = np.array([fleet.can_hold(i, settings.memory_bytes) for i in range(len(fleet))])
     members = {group.name: group.first + np.arange(group.count) for group in fleet.groups}
-    week = {
-        group.name: _online(group, drawn, builder)
-        for group, drawn in zip(scenario.fleet, fleet.groups, strict=True)
-    }
+    week = {group.name: _online(group) for group in _drawn_anew(builder).groups}
     facts_of = partial(_facts, columns=columns, limit_s=limit_s, holds=holds)
     groups = [facts_of(name, own, float(week[name].mean())) for name, own in members.items()]
     if len(groups) > 1:
@@ -76,6 +73,7 @@ def survey(builder: Builder) -> FleetFacts:
         _asking_s(timeline, server, asked) if overrides(selector, Selector.probe) else 0.0,
         round_s,
         _left_out(scenario, enforced_s),
+        [group.name for group in fleet.groups if group.batteries is not None],
         columns,
         members,
         week,
@@ -179,14 +177,19 @@ def _facts(
     )
 
 
-def _online(written: Group, group: DeviceGroup, builder: Builder) -> Floats:
-    """Return `(instants,)` the share of a group's devices that is online over a week."""
-    schedule = written.availability.schedule(
-        group.count, group.name, builder.seeds, builder.scenario.root
+def _drawn_anew(builder: Builder) -> Fleet:
+    """Return a fleet that nobody has asked about: time goes forward for batteries."""
+    data = builder.federation
+    return draw_fleet(
+        builder.scenario, builder.seeds, data.sizes, data.validation_sizes, builder.model.flops
     )
+
+
+def _online(group: DeviceGroup) -> Floats:
+    """Return `(instants,)` the share of a group's devices that is there for work over a week."""
     watched = np.unique(np.linspace(0, group.count - 1, min(group.count, WATCHED)).astype(np.int64))
     instants = (np.arange(INSTANTS) + 0.5) * (WEEK_S / INSTANTS)
-    return np.array([schedule.online(watched, float(now)).mean() for now in instants])
+    return np.array([group.online(watched, float(now)).mean() for now in instants])
 
 
 def chance_of_none(n: int, special: int, drawn: int) -> float:

@@ -180,6 +180,25 @@ def test_groups_and_availability() -> None:
     assert found.as_dict()["groups"][1]["numbers"]["uplink"]["p50"] is None
 
 
+def test_who_is_charged_too_little_for_work_does_not_count_as_online() -> None:
+    """Half a watt-hour is missing, which a charger of 0.1 W takes 5 of 168 hours for."""
+    never = {"capacity": "10 Wh", "start": "45%", "minimum": "50%"}
+    group = {"count": 5, "power": {"idle": "0 W"}}
+    found = facts(
+        fleet=[
+            {"name": "full", **group, "battery": {**never, "start": "55%"}},
+            {"name": "low", **group, "battery": never},
+            {"name": "fed", **group, "battery": {**never, "charge": "0.1 W", "plugged": "always"}},
+            {"name": "mains", **group},
+        ]
+    )
+    online = {group.name: group.online for group in found.groups}
+    assert online["full"] == online["mains"] == 1.0
+    assert online["low"] == 0.0
+    assert online["fed"] == pytest.approx(1 - 5 / 168, abs=0.5 / 168)
+    assert sentences(found)[0].startswith("Online of full, low and fed: and charged enough")
+
+
 def test_the_fleet_is_that_of_a_run(tmp_path: Path) -> None:
     drawn = {"distribution": "lognormal", "median": "50 samples/s", "sigma": 0.5}
     one = scenario(
