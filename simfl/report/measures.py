@@ -53,6 +53,11 @@ DURATION = Measure(
 DONE = Measure("done", "rounds done", ROUNDS.of, kind="count")
 
 
+def of_error(name: str) -> Measure:
+    """Return what rounds say of the error that losses without an accuracy have."""
+    return Measure(name, formats.metric(name), lambda run: run.errors(name))
+
+
 def of_metric(name: str) -> Measure:
     """Return what a scenario's own metric says of rounds; runs without it say nothing."""
 

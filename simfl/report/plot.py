@@ -26,12 +26,13 @@ from simfl.report.measures import (
     ROUNDS,
     TIME,
     Measure,
+    of_error,
     of_metric,
     on_grid,
 )
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.several import all_metrics
+from simfl.runs.results.several import all_errors, all_metrics
 from simfl.runs.results.statistics import ANY, ENOUGH, Range, mean_interval
 
 if TYPE_CHECKING:
@@ -70,8 +71,9 @@ def plot(
     Args:
         results: runs, finished or not.
         x: one of `XS`.
-        y: one of `YS`, or a metric of the scenario's (None: the first that there is of accuracy,
-            loss and, where nothing was trained, rounds, or how long these took).
+        y: one of `YS`, an error such as rmse, or a metric of the scenario's (None: the first that
+            there is of accuracy, error, loss and, where nothing was trained, rounds, or how long
+            these took).
         band: around the mean: from three seeds on the 95% interval of the mean (Student's t, from
             30 on BCa bootstrap), the sample standard deviation, from the lowest to the highest
             seed; or `runs`: each seed a line of its own, without a mean.
@@ -117,12 +119,14 @@ def plot(
 
 def measures(results: Sequence[RunResult], x: str, y: str | None) -> tuple[Measure, Measure]:
     """Return what is drawn across and up; where no `y` is given, the first that there is."""
-    if y is None:
-        usual = ("accuracy", "loss", "duration" if x == "rounds" else "rounds")
-        there = (name for name in usual if any(shows(run, YS[name]) for run in results))
-        y = next(there, usual[0])
+    errors = {name: of_error(name) for name in all_errors(results)}
     own = {name: of_metric(name) for name in all_metrics(results)}
-    return _known("x", x, XS), _known("y", y, {**YS, **own})
+    ys = {**YS, **errors, **own}
+    if y is None:
+        usual = ("accuracy", *errors, "loss", "duration" if x == "rounds" else "rounds")
+        there = (name for name in usual if any(shows(run, ys[name]) for run in results))
+        y = next(there, usual[0])
+    return _known("x", x, XS), _known("y", y, ys)
 
 
 def _drawn(results: Sequence[RunResult], x: Measure, y: Measure) -> list[RunResult]:

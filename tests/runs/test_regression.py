@@ -3,11 +3,14 @@
 import json
 import math
 
+import numpy as np
 import pytest
 
 from simfl import Scenario, compare
 from simfl.errors import InputError, ScenarioError
 from simfl.report.comparison.forms import render
+from simfl.report.page.sections import learning
+from simfl.report.plot import plot
 from simfl.runs.results.result import RunResult
 from tests.tiny import TINY, RunTiny
 
@@ -51,6 +54,22 @@ def test_comparisons_show_the_root_of_the_mean_squared_error(run_tiny: RunTiny) 
     assert "RMSE" in table
     assert "accuracy" not in table
     assert run_tiny().error is None
+
+
+def test_a_chart_has_the_error_that_the_table_tells(run_tiny: RunTiny) -> None:
+    """There was only the loss, its square."""
+    result = run_tiny(REGRESSION)
+    for y in ("rmse", None):
+        (line,) = plot([result], "rounds", y).axes[0].get_lines()
+        drawn = np.asarray(line.get_ydata(), dtype=np.float64)
+        assert result.error == ("rmse", drawn[-1])
+        np.testing.assert_allclose(drawn**2, result.rounds.loss)
+    drawing = learning({"default": [result]})
+    assert drawing is not None
+    assert drawing.data is not None
+    assert [y["label"] for y in drawing.data["ys"]] == ["RMSE", "loss"]
+    with pytest.raises(InputError, match="unknown 'rmse'"):
+        plot([run_tiny()], y="rmse")
 
 
 def test_other_partitions_of_numbers(run_tiny: RunTiny) -> None:

@@ -26,7 +26,8 @@ def plot_command(
         str | None,
         typer.Option(
             "--y",
-            help=f"{', '.join(YS)}, or a metric (default: accuracy; without it loss, or rounds).",
+            help=f"{', '.join(YS)}, an error such as rmse, or a metric (default: accuracy; without "
+            "it the error, the loss, or rounds).",
             autocompletion=_complete.one_of(*YS),
         ),
     ] = None,

@@ -16,7 +16,7 @@ from simfl.report.page.fleet_groups import by_group
 from simfl.report.page.tables import Cell, Table, mean_cell, name_cell
 from simfl.runs.results.compare import target_text
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.several import all_metrics, all_targets
+from simfl.runs.results.several import all_errors, all_metrics, all_targets
 
 SLOWEST = 12
 """Devices in the table of those that cost most."""
@@ -32,12 +32,13 @@ class Section:
 
 
 def learning(groups: Groups) -> Drawing | None:
-    """Return accuracy and loss by what they cost; rounds over time, if nothing was evaluated."""
+    """Return how good models are by what they cost; rounds over time, if nothing was evaluated."""
     xs = [measures.TIME, measures.ROUNDS, measures.BYTES, measures.ENERGY]
     marks = [("accuracy", target, target_text(target)) for target in all_targets(all_runs(groups))]
     about = "Dashed lines across are the targets." if marks else ""
+    errors = map(measures.of_error, all_errors(all_runs(groups)))
     own = map(measures.of_metric, all_metrics(all_runs(groups)))
-    ys = [measures.ACCURACY, measures.LOSS, *own]
+    ys = [measures.ACCURACY, *errors, measures.LOSS, *own]
     drawing = curves.curves("learning", "Learning", about, groups, xs, ys, marks, wide=True)
     return drawing or curves.curves(
         "progress",

@@ -7,7 +7,7 @@ from typing import Literal
 
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.several import all_metrics, have_accuracy, untrained
+from simfl.runs.results.several import all_errors, all_metrics, have_accuracy, untrained
 from simfl.runs.results.statistics import ANY, Figure, Range, Times
 
 Unit = Literal["share", "time", "bytes", "energy", "count", "ratio", "number"]
@@ -96,7 +96,7 @@ def times(runs: Sequence[RunResult], metric: Metric, target: float | None) -> Ti
 
 def totals(results: Sequence[RunResult]) -> list[Metric]:
     """Return what can be said of some of these runs as a whole."""
-    errors = dict.fromkeys(run.error[0] for run in results if run.error is not None)
+    errors = all_errors(results)
     judged = [] if untrained(results) else [ACCURACY]
     lengths = [run.n_rounds for run in results]
     # Of a shorter run it is the mean of all rounds, the first ones included.

@@ -20,6 +20,8 @@ from simfl.runs.folder.measures import RoundTimes, gini, normalised_times, termi
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simfl.components.losses.base import Loss
+
 
 @dataclass(frozen=True)
 class Reached:
@@ -116,11 +118,8 @@ class RunResult(RunFiles):
         return self.last_evaluation.get("accuracy", math.nan)
 
     @cached_property
-    def error(self) -> tuple[str, float] | None:
-        """Name and value of the error at the last evaluation, where the loss has no accuracy.
-
-        NaN: the model has diverged.
-        """
+    def _knows_only_errors(self) -> "Loss | None":
+        """The loss of which an error is told, where there is no accuracy (None: there is one)."""
         from simfl.components.losses.base import losses
 
         judged = self.last_evaluation
@@ -129,9 +128,26 @@ class RunResult(RunFiles):
         if not judged or math.isfinite(judged["accuracy"]) or not known:
             return None
         loss = losses.parse(self.written("training", "loss"))
-        if not loss.error:
+        return loss if loss.error else None
+
+    @cached_property
+    def error(self) -> tuple[str, float] | None:
+        """Name and value of the error at the last evaluation, where the loss has no accuracy.
+
+        NaN: the model has diverged.
+        """
+        if (loss := self._knows_only_errors) is None:
             return None
-        return loss.error, math.nan if self.loss_is_lost else loss.error_of(judged["loss"])
+        last = self.last_evaluation["loss"]
+        return loss.error, math.nan if self.loss_is_lost else loss.error_of(last)
+
+    def errors(self, name: str) -> Floats:
+        """Return `(rounds,)` the error of that name (NaN: not evaluated, or the loss has none)."""
+        loss = self._knows_only_errors
+        if loss is None or loss.error != name:
+            return np.full(self.n_rounds, np.nan)
+        means = self.column("loss").astype(np.float64).tolist()
+        return np.array([loss.error_of(x) if math.isfinite(x) else math.nan for x in means])
 
     @property
     def metrics(self) -> dict[str, float]:

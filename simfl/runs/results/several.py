@@ -28,6 +28,11 @@ def all_targets(runs: Iterable[RunResult]) -> list[float]:
     return sorted({target for run in runs for target in run.targets})
 
 
+def all_errors(runs: Iterable[RunResult]) -> list[str]:
+    """Return the names of the errors that stand in place of an accuracy, in the runs' order."""
+    return list(dict.fromkeys(run.error[0] for run in runs if run.error is not None))
+
+
 def all_metrics(runs: Iterable[RunResult]) -> dict[str, Range]:
     """Return the columns that any of the scenarios measures beside accuracy and loss.
 
