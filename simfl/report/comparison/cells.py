@@ -83,8 +83,9 @@ def figure_text(
 
 def ratio_text(ratio: Ratio, text: Callable[[float], str]) -> str:
     """Return a ratio with its interval, or with why there is none."""
-    value = formats.times(ratio.value)
-    told = [interval_text(ratio.interval, formats.times)]
+    times = _times_of(ratio)
+    value = times(ratio.value)
+    told = [interval_text(ratio.interval, times)]
     if ratio.interval is not None and not ratio.distinguishable:
         told.append("not distinguishable")
     if math.isfinite(ratio.horizon):
@@ -94,10 +95,22 @@ def ratio_text(ratio: Ratio, text: Callable[[float], str]) -> str:
 
 def as_long(ratio: Ratio) -> str:
     """Return a ratio of two times in a sentence."""
-    told = f"{formats.times(ratio.value)} as long"
+    times = _times_of(ratio)
+    told = f"{times(ratio.value)} as long"
     if ratio.interval is not None:
-        told += f" {interval_text(ratio.interval, formats.times)}"
+        told += f" {interval_text(ratio.interval, times)}"
     return told
+
+
+def _times_of(ratio: Ratio) -> Callable[[float], str]:
+    """Return how a ratio and its ends are written: what is sure not to be 1 does not read as 1."""
+    if ratio.interval is None or not ratio.distinguishable:
+        return formats.times
+    nearest = min(ratio.interval.low, ratio.interval.high, key=lambda end: abs(end - 1))
+    if formats.times(nearest) != formats.times(1.0):
+        return formats.times
+    digits = -math.floor(math.log10(abs(nearest - 1)))
+    return lambda value: f"{value:,.{digits}f}×"
 
 
 def difference_text(figure: Figure, unit: Unit) -> str:

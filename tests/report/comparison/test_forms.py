@@ -10,14 +10,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from simfl.report.comparison.cells import cell_text
+from simfl.report.comparison.cells import as_long, cell_text
 from simfl.report.comparison.forms import render
 from simfl.report.comparison.sections import sections
 from simfl.report.width import PIPED
 from simfl.runs.results.compare import Column, Comparison, compare
 from simfl.runs.results.find import find_runs
-from simfl.runs.results.metric import Metric
-from simfl.runs.results.statistics import Figure, Ratio
+from simfl.runs.results.metric import TIME, Metric
+from simfl.runs.results.statistics import Figure, Ratio, Times, paired_ratio
 from tests.made_runs import made_run, reaches
 
 
@@ -47,6 +47,27 @@ def test_what_chance_explains_is_told(noisy: Comparison) -> None:
     text = render(noisy, "table")
     assert "± is the sample standard deviation" in text
     assert "| median never, 2 of 3 never |" in "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        ([100, 200, 300], "1.00× [1.00×, 1.00×], not distinguishable"),
+        ([100.04, 200.08, 300.1], "1.0004× [1.0003×, 1.0005×]"),
+        ([99.7, 199.5, 299.1], "0.997× [0.996×, 0.998×]"),
+        ([101, 202, 304], "1.01× [1.01×, 1.02×]"),
+        ([101.01, 202.02, 303.03], "1.01× [1.01×, 1.01×]"),
+    ],
+)
+def test_a_small_difference_that_is_sure_does_not_read_as_none(
+    seconds: list[float], told: str
+) -> None:
+    """1.00× [1.00×, 1.00×] stood there, which seemed to hold 1."""
+    own, base = ([*enumerate(of)] for of in (seconds, [100.0, 200.0, 300.0]))
+    ratio = paired_ratio(Times(dict(own), dict(own)), Times(dict(base), dict(base)))
+    assert ratio is not None
+    assert cell_text(Column(TIME, 0.7, versus="a"), ratio) == told
+    assert as_long(ratio) == told.removesuffix(", not distinguishable").replace(" ", " as long ", 1)
 
 
 @pytest.mark.parametrize(("columns", "most"), [("", PIPED), ("80", 80), ("160", 160)])
