@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_errors, all_metrics, have_accuracy, untrained
@@ -75,6 +77,15 @@ def _per_round(cost: Metric) -> Metric:
 
 PER_ROUND = {cost: _per_round(cost) for cost in (TIME, BYTES, ENERGY)}
 """What rounds of two variants are compared by where no accuracy is."""
+
+
+def _per_update(run: RunResult) -> float:
+    counted = float(np.nansum(run.column("arrived")))
+    return run.end_s / counted if counted else math.nan
+
+
+TIME_PER_UPDATE = Metric("time_per_update", "time", _per_update)
+"""What variants are compared by whose rounds are of unequal numbers of updates."""
 
 
 def figure(runs: Sequence[RunResult], metric: Metric, target: float | None) -> Figure:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from simfl import run
+from simfl.report import formats
 from simfl.report.comparison.forms import as_table
 from simfl.report.page.answer.headline import headline
 from simfl.report.page.answer.pace import pace
@@ -330,6 +331,26 @@ def test_who_has_the_shortest_rounds_is_no_matter_of_chance(
         for seed, round_s in enumerate(lasts):
             made_run(tmp_path, name, seed, [0.5] * 4, round_s=round_s)
     assert " ".join(pace(by_variant(find_runs([tmp_path])))) == told
+
+
+def test_of_unequal_rounds_the_updates_are_compared(tmp_path: Path) -> None:
+    """A buffer of one had "the shortest rounds", of an update each."""
+    variants = {
+        "waits": {"rounds.policy": "synchronous"},
+        "hurries": {"rounds.policy": {"name": "fedbuff", "buffer": 1, "concurrency": 2}},
+        "gathers": {"rounds.policy": {"name": "fedbuff", "buffer": 3, "concurrency": 2}},
+    }
+    data = TINY | {"variants": variants, "aggregation": "fedbuff"}
+    runs = by_variant(run(Scenario.from_dict(data), tmp_path, Options(time_only=True)))
+    every = {
+        name: result.end_s / int((result.clients.outcome == "arrived").sum())
+        for name, [result] in runs.items()
+    }
+    first, _, last = sorted(every, key=lambda name: every[name])
+    least, most = (formats.duration(every[name]) for name in (first, last))
+    answer = headline(runs)
+    assert answer[0] == f"Updates count most often with {first}: one every {least} in the mean."
+    assert answer[1].startswith(f"{last} takes {most} (")
 
 
 def test_energy_to_a_target_is_told_wherever_there_is_room(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How long rounds take, in words: the answer where nothing was trained."""
+"""How long rounds take, or how often updates count: the answer where nothing was trained."""
 
 import math
 from collections.abc import Sequence
@@ -6,11 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from simfl.report import formats
+from simfl.report.caveats import unequal_rounds
 from simfl.report.charts.base import Groups
 from simfl.report.comparison.cells import as_long
 from simfl.report.measures import DURATION
 from simfl.report.page.answer.best import named, not_told_apart
-from simfl.runs.results.metric import PER_ROUND, TIME, figure, times
+from simfl.runs.results.metric import PER_ROUND, TIME, TIME_PER_UPDATE, figure, times
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import ENOUGH, paired_ratio
 
@@ -23,23 +24,30 @@ SEED_BY_SEED = "Ratios are geometric means, seed by seed, with 95% intervals."
 def pace(groups: Groups) -> list[str]:
     """Say whose rounds are the shortest, and the longest; some run has a round.
 
-    Who can't be told from the first is not said to be slower.
+    Where rounds are of unequal numbers of updates: whose updates count most often.  Who can't be
+    told from the first is not said to be slower.
     """
-    begun = {name: [run for run in runs if run.n_rounds] for name, runs in groups.items()}
+    unequal = bool(unequal_rounds(groups))
+    metric, every = (TIME_PER_UPDATE, "every ") if unequal else (PER_ROUND[TIME], "")
+    begun = {
+        name: [run for run in runs if math.isfinite(metric.of(run))]
+        for name, runs in groups.items()
+    }
     begun = {name: runs for name, runs in begun.items() if runs}
-    if len(begun) == 1:
+    if len(begun) == 1 and not unequal:
         return [_alone(*begun.values())]
-    means = {name: figure(runs, PER_ROUND[TIME], None).mean for name, runs in begun.items()}
+    means = {name: figure(runs, metric, None).mean for name, runs in begun.items()}
     ranked = sorted(means, key=lambda name: means[name])
     by_length: dict[str, list[str]] = {}  # by what is told: nobody is ahead by less than that
     for name in ranked:
         by_length.setdefault(formats.duration(means[name]), []).append(name)
     (least, fastest), *others = by_length.items()
     if not others:
-        return [f"A round takes {least} in the mean, with {named(fastest, len(begun))}."]
-    first, most, slowest = times(begun[ranked[0]], PER_ROUND[TIME], None), *others[-1]
+        what = "An update counts" if unequal else "A round takes"
+        return [f"{what} {every}{least} in the mean, with {named(fastest, len(begun))}."]
+    first, most, slowest = times(begun[ranked[0]], metric, None), *others[-1]
     ratios = {
-        name: paired_ratio(times(begun[name], PER_ROUND[TIME], None), first)
+        name: paired_ratio(times(begun[name], metric, None), first)
         for _, names in others
         for name in names
     }
@@ -52,7 +60,11 @@ def pace(groups: Groups) -> list[str]:
     if level:
         names = named([*fastest, *level], len(begun))
         least += f" to {formats.duration(means[level[-1]])}"
-        sentences = [f"{not_told_apart(names, shared, 'how long a round takes')}: {least}."]
+        what = "how often an update counts" if unequal else "how long a round takes"
+        sentences = [f"{not_told_apart(names, shared, what)}: {every}{least}."]
+    elif unequal:
+        names = named(fastest, len(begun))
+        sentences = [f"Updates count most often with {names}: one every {least} in the mean."]
     else:
         has = "has" if len(fastest) == 1 else "have"
         names = named(fastest, len(begun))
