@@ -133,15 +133,14 @@ def short_of_memory(groups: Groups) -> list[str]:
 
 def unpowered(groups: Groups) -> list[str]:
     """Say which devices count as if they took no energy."""
-    silent = {name: runs[0].unpowered for name, runs in groups.items() if runs}
-    if not any(silent.values()):
-        return []
-    alike = len(set(map(tuple, silent.values()))) == 1
-    told = {"": next(iter(silent.values()))} if alike else silent
+    silent: dict[tuple[str, ...], list[str]] = {}
+    for name, runs in groups.items():
+        silent.setdefault(tuple(runs[0].unpowered), []).append(name)
     return [
-        f"{name}{': ' if name else ''}it is not known what devices of {formats.listed(who)} draw "
+        f"it is not known what devices of {formats.listed(list(who))} draw"
+        f"{'' if len(names) == len(groups) else f' with {formats.listed(names, SOME)}'} "
         "(no `power`): in energies they count as 0 J."
-        for name, who in told.items()
+        for who, names in silent.items()
         if who
     ]
 

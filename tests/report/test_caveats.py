@@ -17,9 +17,9 @@ from simfl.report.caveats import (
     unpowered,
 )
 from simfl.report.charts.costs import energy_by_purpose
-from simfl.report.comparison.forms import render
+from simfl.report.comparison.forms import as_table, render
 from simfl.report.page.notes import notes
-from simfl.runs.results.compare import compare
+from simfl.runs.results.compare import Comparison, compare
 from simfl.runs.results.grouping import by_variant
 from tests.tiny import TINY, RunTiny
 
@@ -126,8 +126,11 @@ def test_groups_that_do_not_say_their_power_are_named(run_tiny: RunTiny) -> None
     assert chart.about.endswith("Devices of homes have no `power`: 0 J.")
     whole = run_tiny({"fleet": [phones, {**homes, "power": {"compute": "1 W"}}]})
     assert unpowered({"both": [whole]}) == unpowered({"none": [run_tiny()]}) == []
-    [told] = unpowered({"a": [whole], "b": [result]})
-    assert told.startswith("b: it is not known")
+    results = {"a": [whole], "b": [result], "c": [result]}
+    [told] = unpowered(results)
+    assert told.startswith("it is not known what devices of homes draw with b and c (no `power`)")
+    table = as_table(Comparison(results, compare([result]).columns, []))
+    assert "It is not known what devices of homes draw with b" in " ".join(table.split())
 
 
 def test_variants_that_make_no_difference_are_named(tmp_path: Path) -> None:
