@@ -36,6 +36,7 @@ class TrialRunner:
         base: the scenario that is tuned.
         spec: what is looked for.
         choices: what each parameter may be, by its path.
+        every: rounds from one evaluation to the next.
         folder: of the trials.
         gap: what the last trial's accuracy lacked of one: tells apart those that never got there.
 
@@ -57,6 +58,7 @@ class TrialRunner:
         self._tuned = try_out(document, self.spec, variant)
         _refuse_unknown(self.spec, self._tuned)
         self.choices = self.spec.parameters
+        self.every = self._tuned.evaluation.every
         measured = self.spec.measured
         if options.time_only and (self.spec.target is not None or measured in LEARNT):
             untrained = called("--time-only", "time_only")

@@ -61,12 +61,14 @@ class Tuning:
         spec: what was looked for.
         folder: where the trials are.
         trials: in the order in which they were tried.
+        every: rounds from one evaluation to the next.
     """
 
     name: str
     spec: Tune
     folder: Path
     trials: Sequence[Trial]
+    every: int = 1
 
     @property
     def best(self) -> Trial | None:

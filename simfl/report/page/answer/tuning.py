@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from simfl.report import formats
 from simfl.report.comparison.cells import TEXT
+from simfl.runs.results.compare import target_text
 from simfl.runs.tuning.trials import METRICS, Trial, Tuning
 from simfl.scenario.language.place import as_written
 
@@ -33,6 +34,12 @@ def answer(tuning: Tuning) -> list[str]:
     level = [t.name for t in tuning.trials if t.state == "done" and t.cost == best.cost][1:]
     alike = f"; {formats.listed(level, formats.FEW)} came to as much" if level else ""
     told = [f"{what}: {value_text(tuning, best)}{seeds}{within}, by {best.name}{alike}."]
+    if (target := tuning.spec.target) is not None and tuning.every > 1:
+        unseen = formats.plural(tuning.every - 1, "round")
+        told.append(
+            f"Accuracy was looked at every {tuning.every} rounds: {target_text(target)} may have "
+            f"been reached up to {unseen} before that was seen."
+        )
     if len(tuning.trials) - counts["refused"] > 1:
         told.append("The best of many is in part luck: other seeds may prefer another choice.")
     return [*told, tried]
