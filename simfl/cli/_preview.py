@@ -41,12 +41,12 @@ def load(
     """
     from simfl.runs.job import refuse_an_idle_seed
     from simfl.scenario import Document, expand
-    from simfl.scenario.scenario import read
+    from simfl.scenario.variants import read_with
 
     document = Document.load(file).set(*(changes or ()))
     with importing(allow_code):
         if variant is None:
-            scenario = read(document)
+            scenario = read_with(document, ())
             seeds = scenario.seeds or (scenario.seed,)
             shown = scenario.model_copy(update={"seed": seeds[0] if seed is None else seed})
         else:

@@ -1,7 +1,9 @@
 """One document -> the runs it stands for: every variant, swept, with every seed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +19,8 @@ from simfl.scenario.parts.tune import Range, Tune
 from simfl.scenario.problems import first_message, report
 from simfl.scenario.scenario import Scenario, check, read
 
+FEW, LOOKED_AT = 3, 20
+"""Variants that a hint names, and that are looked at for it."""
 DEFAULT = "default"
 """What the only variant of a scenario without variants is called."""
 
@@ -124,13 +128,32 @@ def read_with(document: Document, only: Sequence[str]) -> Scenario:
     if scenario is not None:
         return scenario
     for name in only if document.overrides else ():
-        if name in (document.data.get("variants") or {}):
-            changed = variant(document, name)
-            several = {key: document.data[key] for key in _EXPANDED if key in document.data}
-            scenario, _ = check(replace(changed, data={**changed.data, **several}))
-            if scenario is not None:
-                return scenario
-    raise ScenarioError(report(document, problems))
+        if (scenario := _with_variant(document, name)) is not None:
+            return scenario
+    told = report(document, problems)
+    if document.overrides and (having := list(islice(_having(document), FEW))):
+        told += f"\nwith {called('--variant', 'only')} {' or '.join(having)} it can be set"
+    raise ScenarioError(told)
+
+
+def _having(document: Document) -> Iterator[str]:
+    """Yield the variants that alone have what `Document.set` changes."""
+    variants = document.data.get("variants")
+    for name in islice(variants, LOOKED_AT) if isinstance(variants, dict) else ():
+        if _with_variant(document, name) is not None:
+            yield name
+
+
+def _with_variant(document: Document, name: str) -> Scenario | None:
+    """Return a scenario with the changes of one of its variants (None: they don't fit)."""
+    variants = document.data.get("variants")
+    if not isinstance(variants, dict) or not isinstance(variants.get(name), dict):
+        return None
+    with suppress(ScenarioError):
+        changed = variant(document, name)
+        several = {key: document.data[key] for key in _EXPANDED if key in document.data}
+        return check(replace(changed, data={**changed.data, **several}))[0]
+    return None
 
 
 def _combinations(base: Scenario, document: Document) -> list[_Todo]:

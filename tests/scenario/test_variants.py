@@ -161,6 +161,11 @@ def test_what_only_a_variant_asked_for_has_can_be_set() -> None:
     for only in (None, ["plain"], ["fedbuff", "plain"]):
         with pytest.raises(ScenarioError, match=r"policy\.buffer: unknown key 'buffer'"):
             runs(text, change, only=only)
+    for only in (None, ["plain"]):
+        with pytest.raises(ScenarioError, match=r"'fedbuff'\nwith \S+ fedbuff it can be set$"):
+            runs(text, change, only=only)
+    with pytest.raises(ScenarioError, match=r"did you mean 'deadline'\?$"):
+        runs(text, "rounds.policy.deadlin=2 s")
     broken = BASE.replace("logistic_regression", "7") + "variants: {own: {model: mlp}}\n"
     with pytest.raises(ScenarioError, match=r"model: "):  # which is not for what was set
         runs(broken, only=["own"])
