@@ -23,6 +23,7 @@ from simfl.scenario.language.place import Key, Location, Place, dotted
 from simfl.scenario.language.yaml_builder import MOST_PROBLEMS
 from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.parts.fleet import Group
+from simfl.scenario.parts.part import WORKED_OUT
 
 
 @dataclass(frozen=True)
@@ -107,12 +108,18 @@ def _unfold(
             owner = _below(model, above)
             told_there = any(describes(owner, str(key), word) for word in misspelt)
             if not told_there and not get_close_matches(str(key), misspelt, n=1):
-                yield Problem(path[:-1], f"missing key {str(key)!r}")
+                yield Problem(path[:-1], f"missing key {str(key)!r}{_when_worked_out(owner, key)}")
         else:
             owner = _below(model, error["loc"][:-1])
             field = None if owner is None or not path else by_name(owner, str(path[-1]))
             message = _message(error, context, path, _below(model, error["loc"]), field)
             yield Problem(path, message)
+
+
+def _when_worked_out(owner: type[BaseModel] | None, key: Key) -> str:
+    """Return when a key can be left out, of one that sometimes can."""
+    field = None if owner is None else by_name(owner, str(key))
+    return "" if field is None or WORKED_OUT not in field.metadata else f": {field.description}"
 
 
 def _below(model: type[BaseModel] | None, path: Sequence[Key]) -> type[BaseModel] | None:

@@ -165,7 +165,7 @@ def test_devices_without_a_count_are_the_data_sets_clients(tmp_path: Path) -> No
         {"data": {"dataset": {**own, "client": "hospital"}}},  # who is tested is drawn by each seed
         {"fleet": [{"name": "a", "count": 1}, {"name": "b"}]},
     ):
-        with pytest.raises(ScenarioError, match="missing key 'count'"):
+        with pytest.raises(ScenarioError, match="missing key 'count': number of devices; omitted:"):
             Scenario.from_dict(BARE | data | unknown)
 
 
