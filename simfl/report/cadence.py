@@ -1,6 +1,8 @@
-"""How often accuracy was looked at, and what that hides of when targets were reached."""
+"""How often models were judged, and what that hides of when targets were reached."""
 
 from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from simfl.report import formats
 from simfl.report.charts.base import Groups
@@ -17,7 +19,7 @@ def seen_unequally(groups: Groups, targets: Sequence[float] | None = None) -> li
 
     Args:
         groups: the runs, by variant.
-        targets: the accuracies asked about (None: those of the scenarios).
+        targets: those asked about (None: the scenarios').
     """
     runs = [run for own in groups.values() for run in own]
     asked = all_targets(runs) if targets is None else targets
@@ -29,11 +31,11 @@ def seen_unequally(groups: Groups, targets: Sequence[float] | None = None) -> li
     if len(set(every.values())) < 2:
         return _seen_at_the_end(groups, every, asked) if len(groups) > 1 else []
     listed = formats.listed(
-        [f"{name} every {formats.plural(n, 'round')}" for name, n in every.items()], SOME
+        [f"every {formats.plural(n, 'round')} with {name}" for name, n in every.items()], SOME
     )
     return [
-        f"accuracy was looked at {listed}; a target counts from the evaluation that first saw it, "
-        "so that variants looked at less often seem slower."
+        f"models were judged {listed}; a target counts from the evaluation that first saw it, "
+        "so that variants judged less often seem slower."
     ]
 
 
@@ -67,7 +69,7 @@ def seen_late(groups: Groups, targets: Sequence[float] | None = None) -> list[st
 
     Args:
         groups: the runs, by variant.
-        targets: the accuracies asked about (None: those of the scenarios).
+        targets: those asked about (None: the scenarios').
     """
     runs = [run for own in groups.values() for run in own]
     asked = all_targets(runs) if targets is None else targets
@@ -82,7 +84,7 @@ def seen_late(groups: Groups, targets: Sequence[float] | None = None) -> list[st
     if not told:
         return []
     return [
-        f"accuracy was looked at every {formats.plural(every.pop(), 'round')}: targets may have "
+        f"models were judged every {formats.plural(every.pop(), 'round')}: targets may have "
         f"been reached before that was seen, by up to {formats.listed(told, SOME)}."
     ]
 
@@ -92,7 +94,8 @@ def _unseen_s(run: RunResult, target: float) -> float:
     reached = run.reached(target)
     if reached is None:
         return 0.0
-    looked_s = run.column("end_s")[run.evaluated]
+    judged = np.isfinite(run.column("accuracy")) | np.isfinite(run.column("loss"))
+    looked_s = run.column("end_s")[judged]
     before_s = looked_s[looked_s < reached.time_s]
     unseen_s = reached.time_s - (float(before_s[-1]) if len(before_s) else 0.0)
     return unseen_s if unseen_s > COARSE * reached.time_s else 0.0

@@ -17,7 +17,7 @@ def test_variants_that_were_looked_at_less_often_seem_slower(run_tiny: RunTiny) 
     often = run_tiny({"evaluation.targets": [0.1]})
     assert seen_unequally({"a": [often]}) == []
     [told] = seen_unequally({"a": [often], "b": [seldom]})
-    assert "looked at a every 1 round and b every 3 rounds" in told
+    assert "judged every 1 round with a and every 3 rounds with b" in told
     assert ("Looked at unequally", told) in notes({"a": [often], "b": [seldom]})
 
 
@@ -25,7 +25,7 @@ def test_what_is_told_of_targets_is_told_of_those_that_are_shown(run_tiny: RunTi
     """`compare --targets` left it out, since no scenario asked about any."""
     groups = {"a": [run_tiny()], "b": [run_tiny({"evaluation.every": 3})]}
     assert seen_unequally(groups) == []
-    told = "looked at less often seem slower"
+    told = "judged less often seem slower"
     asked = compare([run for runs in groups.values() for run in runs], targets=["10%"])
     assert told in " ".join(render(asked, "markdown").split())
     assert told not in " ".join(render(asked.only(["accuracy"]), "markdown").split())
@@ -44,7 +44,7 @@ def test_targets_that_may_have_been_reached_long_before_are_told(tmp_path: Path)
     groups = {"slow": [made("slow", 60.0, 5, 8)], "fast": [made("fast", 30.0, 5, 20)]}
     [told] = seen_late(groups)
     start, end = (
-        "accuracy was looked at every 5 rounds: ",
+        "models were judged every 5 rounds: ",
         "5 min with slow and 2 min 30 s with fast.",
     )
     assert told.startswith(start)

@@ -190,12 +190,3 @@ def test_rounds_of_fewer_updates_are_not_told_to_be_faster(tmp_path: Path) -> No
     assert "Unequal rounds" not in dict(notes(by_variant(judged)))  # accuracy is the answer
     assert "updates that count in a round" in render(compare(judged, baseline="waits"), "markdown")
     assert "updates that count in a round" not in render(compare(judged), "markdown")
-
-
-def test_targets_are_not_looked_for_where_there_are_only_errors(run_tiny: RunTiny) -> None:
-    """A table of dashes was the answer to `compare --targets 60%`."""
-    errors = {"data": {"dataset": "synthetic_regression", "partition": "natural"}}
-    runs = [run_tiny({**errors, "training.loss": "mean_squared_error"})]
-    line = "Targets are accuracies, and the loss of these runs knows only errors."
-    assert line in " ".join(render(compare(runs, targets=[0.6]), "table").split())
-    assert "only errors" not in render(compare(runs), "table")

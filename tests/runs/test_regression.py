@@ -11,6 +11,7 @@ from simfl.errors import InputError, ScenarioError
 from simfl.report.comparison.forms import render
 from simfl.report.page.sections import learning
 from simfl.report.plot import plot
+from simfl.runs.results.error_target import ErrorTarget
 from simfl.runs.results.result import RunResult
 from tests.tiny import TINY, RunTiny
 
@@ -70,6 +71,29 @@ def test_a_chart_has_the_error_that_the_table_tells(run_tiny: RunTiny) -> None:
     assert [y["label"] for y in drawing.data["ys"]] == ["RMSE", "loss"]
     with pytest.raises(InputError, match="unknown 'rmse'"):
         plot([run_tiny()], y="rmse")
+
+
+def test_errors_are_targets_where_there_is_no_accuracy(run_tiny: RunTiny) -> None:
+    """`compare --targets` knew only accuracies."""
+    often, seldom = run_tiny(REGRESSION), run_tiny({**REGRESSION, "evaluation.every": 4})
+    errors = often.errors("rmse")
+    easy, hard, never = float(errors.max()), float(errors.min()), float(errors.min()) / 2
+    comparison = compare([often], [hard, f"{easy}", never])
+    assert comparison.targets == [easy, hard, never]
+    [row] = json.loads(render(comparison, "json"))
+    for target, n in ((easy, 1), (hard, 1 + int(errors.argmin()))):
+        assert row[f"round_to_rmse_{target:.10g}"]["mean"] == n
+        assert row[f"time_s_to_rmse_{target:.10g}"]["mean"] == often.rounds.end_s[n - 1]
+    table = render(comparison, "table")
+    assert f"to rmse {never:.10g}\n\n variant    time" in table
+    assert "never" in table
+    assert "%" not in table
+    reached = [run.reached(ErrorTarget(easy, "rmse")) for run in (often, seldom)]
+    assert [None if at is None else at.round for at in reached] == [1, 4]
+    assert often.reached(0.1) is None
+    with pytest.raises(InputError, match=r"expected an error such as 0.5, a number \(rmse\), got"):
+        compare([often], ["60%"])
+    assert compare([often, run_tiny()], ["10%"]).targets == [0.1]  # of the one with accuracy
 
 
 def test_other_partitions_of_numbers(run_tiny: RunTiny) -> None:

@@ -22,7 +22,10 @@ FORMATS = ("table", "markdown", "csv", "json", "latex")
 def compare_command(
     folders: shared.Folders,
     targets: Annotated[
-        str | None, typer.Option("--targets", help="Accuracies such as 0.7,0.9 or 70%.")
+        str | None,
+        typer.Option(
+            "--targets", help="Accuracies such as 0.7,0.9 or 70%; of regressions, errors."
+        ),
     ] = None,
     baseline: Annotated[
         str | None, typer.Option("--baseline", help="Variant to which speed-ups refer.")
@@ -52,21 +55,23 @@ def compare_command(
     With a baseline, seed by seed, with 95% intervals.
     Runs that have not finished are left out, and named.
     """
-    from simfl.core.units import parse_share
     from simfl.errors import InputError, nearest
     from simfl.report.comparison.forms import render
     from simfl.runs.results.compare import compare
     from simfl.runs.results.find import find_runs
+    from simfl.runs.results.target import as_targets
 
     if form not in FORMATS:
         raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")
-    with shared.naming("--targets"):
-        wanted = None if targets is None else [parse_share(text) for text in targets.split(",")]
-    if wanted is not None and min(wanted) <= 0:
-        raise InputError(f"--targets: expected accuracies above 0, got {targets!r}")
     if ideal is not None and baseline is None:
         raise InputError("--ideal needs a --baseline")
-    comparison = compare(_finished(find_runs(folders), baseline), wanted, baseline, ideal)
+    runs, wanted = _finished(find_runs(folders), baseline), None
+    if targets is not None:
+        with shared.naming("--targets"):
+            wanted = as_targets(targets.split(","), runs)
+        if min(wanted) <= 0:
+            raise InputError(f"--targets: expected numbers above 0, got {targets!r}")
+    comparison = compare(runs, wanted, baseline, ideal)
     if columns is not None:
         comparison = _only(comparison, columns)
     typer.echo(render(comparison, form))

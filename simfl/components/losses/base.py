@@ -51,6 +51,10 @@ class Loss(Component, ABC):
             yield (
                 f"loss {self.name!r} has no accuracy, so neither `rounds.stop.accuracy` nor "
                 "`evaluation.targets` can ever be reached"
+                + (
+                    f"; `simfl compare --targets` takes values of its {self.error}"
+                    * bool(self.error)
+                )
             )
 
     @abstractmethod

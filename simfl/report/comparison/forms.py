@@ -53,8 +53,6 @@ def _below(comparison: Comparison) -> list[str]:
     caveats += map(_sentence, [*overspent(groups), *unequal, *silent, *alike(groups)])
     if clock_only:
         caveats.append("Only time was simulated: nothing was trained, so there is no accuracy.")
-    elif targets and all(run.error for run in runs):
-        caveats.append("Targets are accuracies, and the loss of these runs knows only errors.")
     return [*legend(comparison), *caveats]
 
 

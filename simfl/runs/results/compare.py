@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing_extensions import override
 
 from simfl.core.arguments import called, require_kind, require_several
-from simfl.core.units import parse_share
 from simfl.errors import InputError, NameNotFound, nearest
+from simfl.runs.results.error_target import ErrorTarget
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.metric import (
     ACCURACY,
@@ -24,8 +24,9 @@ from simfl.runs.results.metric import (
     totals,
 )
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.several import all_targets, have_accuracy, untrained
+from simfl.runs.results.several import all_targets, can_reach, have_accuracy, untrained
 from simfl.runs.results.statistics import Figure, Ratio, paired_difference, paired_ratio
+from simfl.runs.results.target import as_targets
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Column:
 
     Attributes:
         metric: what is measured.
-        target: the accuracy until which (None: of the whole run).
+        target: the accuracy or error until which (None: of the whole run).
         versus: the variant compared with (None: the number itself).
         ideal: the variant whose difference from `versus` is 1 (None: none).
     """
@@ -53,7 +54,9 @@ class Column:
         if self.versus is not None:
             name = f"{self.metric.name.removesuffix('_s').removesuffix('_j')}_"
             name += "speedup" if self.divided else "difference"
-        return name if self.target is None else f"{name}_to_{target_text(self.target)}"
+        if self.target is None:
+            return name
+        return f"{name}_to_{target_text(self.target).replace(' ', '_')}"
 
     @property
     def divided(self) -> bool:
@@ -72,7 +75,7 @@ class Comparison:
     Attributes:
         groups: the runs, by variant.
         columns: what is compared.
-        targets: the accuracies asked about, lowest first.
+        targets: those asked about, the easiest first.
         baseline: the variant that ratios are over, if any.
     """
 
@@ -110,9 +113,10 @@ class Comparison:
         if column.ideal is not None:
             return self._improvement(variant, column)
         if column.versus is None:
-            judged = have_accuracy(self.groups[variant])
-            if target is not None and not (judged and self._known(variant, metric)):
-                return None
+            if target is not None:
+                judged = can_reach(self.groups[variant], target)
+                if not (judged and self._known(variant, metric)):
+                    return None
             return figure(self.groups[variant], metric, target)
         if not column.divided:
             return paired_difference(
@@ -181,14 +185,15 @@ def compare(
 
     Args:
         results: runs, finished or not.
-        targets: accuracies, such as 0.3 or "30%" (None: those of the scenarios).
+        targets: accuracies, such as 0.3 or "30%", or where the loss has none, errors, such as
+            0.35 (None: the scenarios' accuracies).
         baseline: variant that all are compared with, seed by seed: by how much less each needs to
             reach a target (2: half as much), or a round of it where there is no target, and the
             differences in accuracy, error and metrics.
         ideal: variant whose terminal accuracy is a relative improvement of 1 over the baseline.
 
     Raises:
-        InputError: these are no runs, there is no such variant, or a target is no share.
+        InputError: these are no runs, there is no such variant, or a target is none.
     """
     results = _checked(results)
     require_several("targets", targets, "['60%']")
@@ -199,14 +204,11 @@ def compare(
             raise InputError(f"no variant {name!r} was run{nearest(name, groups)}")
     if baseline is not None:  # first
         groups = {baseline: groups[baseline], **groups}
-    if targets is None:
-        accuracies = all_targets(results)
-    else:
-        accuracies = sorted({parse_share(target) for target in targets})
+    asked = all_targets(results) if targets is None else as_targets(targets, results)
     if untrained(results):  # which no target could be reached by
-        accuracies = []
-    columns = _columns(results, accuracies, baseline, ideal)
-    return Comparison(groups, columns, accuracies, baseline)
+        asked = []
+    columns = _columns(results, asked, baseline, ideal)
+    return Comparison(groups, columns, asked, baseline)
 
 
 def _checked(results: Sequence[RunResult]) -> list[RunResult]:
@@ -225,7 +227,7 @@ def _checked(results: Sequence[RunResult]) -> list[RunResult]:
 
 def _columns(
     results: Sequence[RunResult],
-    accuracies: Sequence[float],
+    targets: Sequence[float],
     baseline: str | None,
     ideal: str | None,
 ) -> list[Column]:
@@ -233,12 +235,12 @@ def _columns(
     whole = totals(results)
     columns = [Column(metric) for metric in whole]
     costs = [metric for metric in (TIME, ROUNDS, BYTES, ENERGY) if metric in whole]
-    columns += [Column(metric, target) for target in accuracies for metric in costs]
+    columns += [Column(metric, target) for target in targets for metric in costs]
     if baseline is None:
         return columns
     columns += [Column(metric, versus=baseline) for metric in whole if metric.judges]
-    columns += [Column(metric, target, baseline) for target in accuracies for metric in costs]
-    if not accuracies:
+    columns += [Column(metric, target, baseline) for target in targets for metric in costs]
+    if not targets:
         per_round = [PER_ROUND[cost] for cost in costs if cost in PER_ROUND]
         columns += [Column(metric, versus=baseline) for metric in per_round]
     if ideal is not None and have_accuracy(results):
@@ -248,10 +250,12 @@ def _columns(
     return columns
 
 
-def target_text(accuracy: float) -> str:
-    """Return an accuracy that is asked about.
+def target_text(target: float) -> str:
+    """Return what is asked about.
 
-    >>> target_text(0.7), target_text(0.625)
-    ('70%', '62.5%')
+    >>> target_text(0.7), target_text(0.625), target_text(ErrorTarget(0.35, "rmse"))
+    ('70%', '62.5%', 'rmse 0.35')
     """
-    return f"{100 * accuracy:.10g}%"
+    if isinstance(target, ErrorTarget):
+        return f"{target.error} {target:.10g}"
+    return f"{100 * target:.10g}%"

@@ -16,6 +16,7 @@ from simfl.errors import InputError, nearest
 from simfl.runs.folder.files import RunFiles
 from simfl.runs.folder.folder import PROVENANCE, SUMMARY
 from simfl.runs.folder.measures import RoundTimes, gini, normalised_times, terminal_accuracy
+from simfl.runs.results.error_target import ErrorTarget
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reached:
-    """When the round ended whose model first had some accuracy, and what was spent by then."""
+    """When the round ended whose model first reached some target, and what was spent by then."""
 
     time_s: float
     round: float
@@ -175,13 +176,19 @@ class RunResult(RunFiles):
         accuracy = terminal_accuracy(judged, self.n_rounds)
         return math.nan if accuracy is None else accuracy
 
-    def reached(self, accuracy: float | str) -> Reached | None:
-        """Return when a model that was judged first had `accuracy`, such as "30%"; None: never.
+    def reached(self, target: float | str) -> Reached | None:
+        """Return when a model that was judged first had reached `target`; None: never.
+
+        Args:
+            target: an accuracy, such as "30%", or an `ErrorTarget`.
 
         Raises:
-            InputError: `accuracy` is no share.
+            InputError: it is no share.
         """
-        hits = self.evaluated[self._accuracies >= parse_share(accuracy)]
+        if isinstance(target, ErrorTarget):
+            hits = np.flatnonzero(self.errors(target.error) <= target)
+        else:
+            hits = self.evaluated[self._accuracies >= parse_share(target)]
         if not len(hits):
             return None
         first = hits[0]

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from simfl.runs.folder.files import component_name
+from simfl.runs.results.error_target import ErrorTarget
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import ANY, Range
 
@@ -11,6 +12,13 @@ from simfl.runs.results.statistics import ANY, Range
 def have_accuracy(runs: Iterable[RunResult]) -> bool:
     """Return whether any of these runs has an accuracy."""
     return any(len(run.evaluated) for run in runs)
+
+
+def can_reach(runs: Iterable[RunResult], target: float) -> bool:
+    """Return whether any of these runs has what `target` is a value of."""
+    if isinstance(target, ErrorTarget):
+        return target.error in all_errors(runs)
+    return have_accuracy(runs)
 
 
 def untrained(runs: Iterable[RunResult]) -> bool:
