@@ -71,9 +71,15 @@ def _order(level: str) -> tuple[bool, float, str]:
 
 
 def _columns(comparison: Comparison) -> list[Column]:
-    """Return what is worth a look: what judges a model, costs to the highest target and in all."""
+    """Return what is worth a look: what judges a model, costs to a target and in all.
+
+    The target is the highest that somebody reached, or of several that nobody did, the highest.
+    """
     costs = [metric for metric in (TIME, BYTES, ENERGY) if Column(metric) in comparison.columns]
-    to = [Column(metric, comparison.targets[-1]) for metric in costs] if comparison.targets else []
+    runs = all_runs(comparison.groups)
+    met = [t for t in comparison.targets if any(run.reached(t) for run in runs)]
+    hardest = (met or comparison.targets)[-1:]
+    to = [Column(metric, target) for target in hardest for metric in costs]
     whole = [column for column in comparison.columns if column.target is None]
     return [*(column for column in whole if column.metric.judges), *to, *map(Column, costs)]
 

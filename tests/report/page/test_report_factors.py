@@ -85,6 +85,22 @@ def test_the_numbers_are_those_of_the_runs(swept: list[RunResult]) -> None:
     assert [row[column].text for row in found.table.rows] == ["20.0 s", "30.0 s", "40.0 s", "never"]
 
 
+@pytest.mark.parametrize(("targets", "told"), [((0.3, 0.7, 0.9), "70%"), ((0.8, 0.9), "90%")])
+def test_costs_are_to_a_target_that_somebody_reached(
+    targets: tuple[float, ...], told: str, tmp_path: Path
+) -> None:
+    """Of 20% and 99% there were three columns of never."""
+    for clients in (5, 10):
+        made = made_run(tmp_path, f"{clients}", 0, reaches(2, 5), targets=targets)
+        provenance = {"variant": f"{clients}", "seed": 0, "factors": {"rounds.clients": clients}}
+        (made.folder / "provenance.json").write_text(json.dumps(provenance))
+    found = factors(by_variant(find_runs([tmp_path])))
+    assert found is not None
+    assert [head for head in found.table.heads if " to " in head][:2] == [
+        f"time to {told}", f"bytes to {told}"
+    ]  # fmt: skip
+
+
 def test_runs_that_were_not_swept_have_none(tmp_path: Path) -> None:
     runs = [made_run(tmp_path, name, 0, [0.1]) for name in "ab"]
     assert factors(by_variant(runs)) is None
