@@ -90,12 +90,15 @@ def seen_late(groups: Groups, targets: Sequence[float] | None = None) -> list[st
 
 
 def _unseen_s(run: RunResult, target: float) -> float:
-    """Return how long before it saw `target` a run last looked, if that is much of the time."""
+    """Return how long before it saw `target` a run may have reached it, if that is much.
+
+    The first model that nobody looked at is that of the round after the last look.
+    """
     reached = run.reached(target)
     if reached is None:
         return 0.0
+    ends_s = run.column("end_s")
     judged = np.isfinite(run.column("accuracy")) | np.isfinite(run.column("loss"))
-    looked_s = run.column("end_s")[judged]
-    before_s = looked_s[looked_s < reached.time_s]
-    unseen_s = reached.time_s - (float(before_s[-1]) if len(before_s) else 0.0)
+    before = np.flatnonzero(judged & (ends_s < reached.time_s))
+    unseen_s = reached.time_s - float(ends_s[before[-1] + 1 if len(before) else 0])
     return unseen_s if unseen_s > COARSE * reached.time_s else 0.0

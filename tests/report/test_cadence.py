@@ -45,7 +45,7 @@ def test_targets_that_may_have_been_reached_long_before_are_told(tmp_path: Path)
     [told] = seen_late(groups)
     start, end = (
         "models were judged every 5 rounds: ",
-        "5 min with slow and 2 min 30 s with fast.",
+        "4 min with slow and 2 min with fast.",  # in rounds 6 and 16, had somebody looked
     )
     assert told.startswith(start)
     assert told.endswith(f", by up to {end}")
@@ -56,3 +56,6 @@ def test_targets_that_may_have_been_reached_long_before_are_told(tmp_path: Path)
     assert seen_late({n: [made(n, 60.0, 1, 20)] for n in ("slow", "fast")}) == []
     assert seen_late({n: [made(n, 60.0, 2, 20)] for n in ("slow", "fast")}) == []  # a tenth
     assert seen_late(groups, [0.95]) == []
+    how = {"every": 5, "targets": [0.7]}
+    first = [made_run(tmp_path / "first", name, 0, [0.9], evaluation=how) for name in "ab"]
+    assert seen_late({run.variant: [run] for run in first}) == []  # no model was before it
