@@ -171,9 +171,10 @@ def _legend_of_differences(differences: Sequence[Figure], baseline: str) -> list
     told = [figure for figure in differences if not math.isnan(figure.mean)]
     if not told:
         return []
+    intervals = _with_intervals(told)
+    chance = " An interval that holds 0: chance may explain it." if intervals else ""
     return [
-        f"Differences are seed by seed (mean){_with_intervals(told)}; above 0: more than "
-        f"{baseline}. An interval that holds 0: chance may explain it."
+        f"Differences are seed by seed (mean){intervals}; above 0: more than {baseline}.{chance}"
     ]
 
 
@@ -197,9 +198,11 @@ def _legend_of_ratios(ratios: Sequence[Ratio], baseline: str) -> list[str]:
     """Return how ratios to the `baseline` are to be read."""
     if not ratios:
         return []
+    intervals = _with_intervals(ratios)
+    level = ' "Not distinguishable": the interval holds 1.' if intervals else ""
     lines = [
-        f"Ratios compare seed by seed (geometric mean){_with_intervals(ratios)}; above 1: less is "
-        f'needed than {baseline} needs. "Not distinguishable": the interval holds 1.'
+        f"Ratios compare seed by seed (geometric mean){intervals}; above 1: less is needed than "
+        f"{baseline} needs.{level}"
     ]
     if any(math.isfinite(ratio.horizon) for ratio in ratios):
         lines.append(

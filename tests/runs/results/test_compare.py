@@ -256,6 +256,7 @@ def test_ratios_are_told_as_ratios(three: Comparison) -> None:
         text = " ".join(render(three, form).split())
         assert "2.08×" in text
         assert "one seed, no interval" in text
+        assert "interval holds" not in text  # there is none to be read
         assert " 2.1 s" not in text
         assert "deadline" not in text  # there was none
 
