@@ -14,6 +14,7 @@ PACKET = 1448.0
 Way = Literal["download", "upload"]
 POWER = {"download": 2.0, "compute": 5.0, "upload": 3.0}
 IDLE = 1.0
+GOLDEN = (math.sqrt(5) - 1) / 2
 ENDED, CALLED_OFF, LEAVES = 0, 1, 2  # in this order at one instant
 
 
@@ -37,7 +38,10 @@ class Rates:
 
 @dataclass(frozen=True)
 class Network:
-    """What is shared: bit/s of the server's two links and of cells' (`up`), and what is added."""
+    """What is shared: bit/s of the server's two links and of cells', and what is added.
+
+    With `polling` so many seconds pass between two questions of a device and two looks of a server.
+    """
 
     server: Mapping[Way, float] = field(default_factory=dict)
     cells: Mapping[str, Mapping[Way, float]] = field(default_factory=dict)
@@ -45,6 +49,7 @@ class Network:
     overhead: float = 0.0
     message_overhead: float = 0.0
     window: float = 0.0
+    polling: float = 0.0
 
 
 @dataclass
@@ -151,6 +156,15 @@ class Task:
     over_s: float = INF
     leaves_s: float = INF
     away: bool = False
+    update: "_Update | None" = None
+
+
+@dataclass(eq=False)
+class _Update:
+    """An upload that the server has to look for, unless it is broken off."""
+
+    task: Task
+    wanted: bool = True
 
 
 @dataclass(eq=False)
@@ -185,11 +199,18 @@ class Clock:
         self._phones, self._network, self._size, self._batches = phones, network, size, batches
         self._timers: list[_Timer] = []
         self._flows: dict[int, _Flow] = {}
+        self._sent_s: dict[int, float] = {}  # when the last update of each had come
+        self._looked_s = 0.0
+        self._coming: list[_Update] = []  # what the next look finds
+        self._found: list[_Update] = []  # what the present one waits for, and has
+        self._asks_again = 0, 0.0, INF  # for which of them, after how many seconds, when
         self.now_s = 0.0
 
     def send(self, device: int, called_off_s: float) -> Task:
         """Send a device to work now; it is called off at an instant (inf: never)."""
         task, battery = Task(device), self._phones[device].battery
+        if not any(update.wanted for update in self._coming):
+            self._looked_s = self.now_s
         if battery:
             battery.draw(self.now_s, IDLE)
             assert battery.level_j >= battery.minimum_j * (1 - 1e-6)
@@ -205,7 +226,11 @@ class Clock:
             rates = self._rates()
             ends = [self.now_s + flow.left / rates[device] for device, flow in self._flows.items()]
             changes = [self._network.rates.next_s(self.now_s)] if self._network.rates else []
-            then_s = min([*ends, *changes, *(timer.at_s for timer in self._timers), until_s])
+            if until_s < (looks_s := self._looks_s()) <= until_s + 1e-9:  # but for rounding
+                until_s = looks_s
+            then_s = min(
+                [*ends, *changes, *(timer.at_s for timer in self._timers), until_s, looks_s]
+            )
             for device, flow in self._flows.items():
                 if rates[device] < INF:
                     flow.left -= rates[device] * (then_s - self.now_s)
@@ -219,6 +244,8 @@ class Clock:
                 first = min(due, key=lambda timer: timer.rank)
                 self._timers.remove(first)
                 first.call()
+            elif self._looks_s() <= then_s:
+                self._look()
             elif then_s >= until_s:
                 return
 
@@ -248,6 +275,40 @@ class Clock:
             rising = rising.difference(*full)
         return rates
 
+    # -- who asks, and who looks
+
+    def _next_s(self, once_s: float) -> float:
+        """Return the next instant, now at the earliest, that is whole intervals after `once_s`."""
+        every_s = self._network.polling
+        return once_s + max(math.ceil((self.now_s - once_s) / every_s - 1e-9), 0) * every_s
+
+    def _looks_s(self) -> float:
+        """Return when the server looks next for updates that there are."""
+        if self._found:
+            return self._asks_again[2]
+        return self._next_s(self._looked_s) if self._coming else INF
+
+    def _look(self) -> None:
+        """Wait for each update that is found, one after the other; then all of them count."""
+        if not self._found:
+            self._found, self._coming = self._coming, []
+            self._asks_again = 0, 0.0, INF
+        place, before_s, _ = self._asks_again
+        while place < len(self._found):
+            update = self._found[place]
+            if update.wanted and update.task.phase == "upload":
+                after_s = min(2 * before_s, 10.0) or 1.0
+                self._asks_again = place, after_s, self.now_s + after_s
+                return
+            place, before_s = place + 1, 0.0
+        found, self._found = self._found, []
+        self._looked_s = self.now_s + self._network.polling
+        for update in found:
+            if update.wanted:
+                self._spend(update.task)
+                update.task.ends_s["upload"] = self.now_s
+                self._over(update.task, "arrived")
+
     # -- one device
 
     def _stay(self, task: Task) -> None:
@@ -260,7 +321,7 @@ class Clock:
     def _begin(self, task: Task, phase: str, left: float) -> None:
         task.phase, task.left, task.since_s = phase, left, self.now_s
         if self._phones[task.device].battery:
-            self._feed(task, POWER[phase])
+            self._feed(task, POWER.get(phase, IDLE))
             if task.leaves_s < INF:
                 self._at(task.leaves_s, LEAVES, task, lambda: self._leave(task))
 
@@ -273,6 +334,25 @@ class Clock:
                             if timer.task is not task or timer.rank != LEAVES]  # fmt: skip
 
     def _move(self, task: Task, way: Way, size: float) -> None:
+        network, phone = self._network, self._phones[task.device]
+        if not network.polling:
+            self._transfer(task, way, size)
+        elif way == "download":
+            self._begin(task, "ask", size)
+            first_s = task.device * GOLDEN % 1 * network.polling
+            asks_s = self._next_s(self._sent_s.get(task.device, first_s))
+            self._at(asks_s, ENDED, task, lambda: self._asked(task, size))
+        else:
+            announced_s = self.now_s + phone.latency_s
+            self._transfer(task, way, size)
+            task.update = update = _Update(task)
+            self._at(announced_s, ENDED, task, lambda: self._coming.append(update))
+
+    def _asked(self, task: Task, size: float) -> None:
+        self._spend(task)
+        self._transfer(task, "download", size)
+
+    def _transfer(self, task: Task, way: Way, size: float) -> None:
         self._begin(task, way, size)
         network, phone = self._network, self._phones[task.device]
         added, turn_s = 1 + network.overhead, 2 * phone.latency_s
@@ -292,6 +372,10 @@ class Clock:
         del self._flows[task.device]
         self._spend(task)
         task.moved[flow.way] += int(task.left)
+        if flow.way == "upload" and self._network.polling:
+            self._sent_s[task.device] = self.now_s
+            self._begin(task, "look", 0.0)
+            return
         task.ends_s[flow.way] = self.now_s
         if flow.way == "download":
             self._compute(task, float(sum(self._batches)))
@@ -310,7 +394,10 @@ class Clock:
         self._move(task, "upload", self._size)
 
     def _spend(self, task: Task) -> None:
-        task.joules += POWER[task.phase] * (self.now_s - task.since_s)
+        until_s = self.now_s
+        if task.phase == "look":
+            until_s = max(min(until_s, task.leaves_s), task.since_s)
+        task.joules += POWER.get(task.phase, IDLE) * (until_s - task.since_s)
 
     def _cut(self, task: Task) -> float:
         """Stop what the task is at; return what it has done of it, whole bytes or samples."""
@@ -321,12 +408,18 @@ class Clock:
             done = min(task.left, (self.now_s - task.since_s) * rate)
             task.units_done += done
             return done
+        if task.update:
+            task.update.wanted = False
+        if task.phase in ("ask", "look"):
+            return 0.0
         flow = self._flows.pop(task.device, None)
         moved = int(task.left * (1 - flow.left / flow.bits) + 1e-6) if flow else 0
         task.moved[task.phase] += moved
         return moved
 
     def _leave(self, task: Task) -> None:
+        if task.phase == "look":  # all of it has left the device
+            return
         called_off = [timer for timer in self._timers
                       if timer.task is task and timer.rank == CALLED_OFF]  # fmt: skip
         phase, done, how = task.phase, self._cut(task), self._phones[task.device].on_offline
@@ -349,7 +442,7 @@ class Clock:
             elif phase == "compute":
                 self._compute(task, task.left - done)
             else:
-                self._move(task, "download" if phase == "download" else "upload", task.left - done)
+                self._move(task, "upload" if phase == "upload" else "download", task.left - done)
 
         self._at(back_s, ENDED, task, back)
 
