@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from simfl.sim.networks.fifo_link import FifoLink
 from tests.sim.networks.flows import BITS, Start, ends_over, sizes, starting
+from tests.sim.networks.packets import Queue
 
 
 def ends_of(
@@ -86,6 +87,31 @@ def test_alone_it_waits_for_answers_by_hand(own_first: bool) -> None:
     starts = [(0.0, 8 * BITS, 2 * BITS)]
     ends = ends_of(starts, capacity=9 * BITS, window=BITS, own_first=own_first, latency_s=1.0)
     assert ends == pytest.approx([1 + 8 / 2 + 2 + 1.5 + 0.5])
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    starts=starting,
+    capacity=st.floats(0.5, 3),
+    packets=st.tuples(st.sampled_from([0.0, 1, 2, 4.3, 8]), st.sampled_from([0.0, 1.5, 4, 7.3])),
+    own_first=st.booleans(),
+    latency_s=st.sampled_from([0.0, 0.004, 0.3, 1.1]),
+)
+def test_flows_end_when_their_packets_do_one_by_one(
+    starts: list[Start],
+    capacity: float,
+    packets: tuple[float, float],
+    own_first: bool,
+    latency_s: float,
+) -> None:
+    window, buffer = (BITS * size for size in packets)
+    options = (capacity * BITS, window, buffer if own_first else 0.0, own_first)
+    # A hair apart from each other: what comes at the very same instant may be served in any order.
+    starts = [
+        (at + i / 7e3, bits, limit * (1 + i / 9e3)) for i, (at, bits, limit) in enumerate(starts)
+    ]
+    expected = Queue(*options, latency_s).ends(starts)
+    assert ends_over(FifoLink(*options), starts, latency_s) == pytest.approx(expected, abs=1e-6)
 
 
 @settings(deadline=None, max_examples=80)
