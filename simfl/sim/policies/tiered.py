@@ -70,11 +70,16 @@ class Tiered(RoundPolicy):
     def _pace(self, server: Server, tier: int, limit_s: float) -> Process:
         """Run the rounds of one tier."""
         k = self.clients_per_tier or math.ceil(server.settings.clients / self.tiers)
-        attempts = Attempts()
+        attempts, looked_s = Attempts(), server.timeline.now
         while True:
             members = yield from server.until_somebody(lambda: self.members(server, tier))
             if server.finished:
                 return
+            if looked_s < server.timeline.now:
+                # Who has just come has brought an update: the model that is sent is made of it.
+                looked_s = server.timeline.now
+                yield server.timeline.deadline(looked_s)
+                continue
             chosen = yield from server.select(k, members)
             parts = server.send_all(chosen, limit_s, tier=tier)
             if attempts.exhausted(bool(parts) or limit_s < math.inf):

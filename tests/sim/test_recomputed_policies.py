@@ -1,0 +1,107 @@
+"""Runs whose rounds are computed anew, instant by instant, from nothing but who was chosen."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simfl.core.seeds import Seeds
+from simfl.sim.server.settings import Stop
+from tests.sim.plain_server import INF, Member, PlainServer
+from tests.sim.sim_world import FakeCoordinator, make, make_fleet
+
+SAMPLES, BYTES = 16, 3280
+POLICIES = ("fedasync", "fedbuff", "semi_synchronous", "synchronous", "tiered")
+DURATIONS = ("server_time", "timeout", "period", "deadline")
+HAIR = 2.0**-12
+"""Seconds: nothing happens at the very same instant but what must."""
+
+
+def drawn_sessions(rng: np.random.Generator, device: int) -> list[tuple[float, float]]:
+    """Return sessions that begin again and again, or one for ever."""
+    period_s, sessions, at = float(rng.choice([16, 24, 40, 64])), [], 0.0
+    if rng.random() < 0.3:
+        return [(0.0, INF)]
+    while True:
+        start = at + rng.integers(0, 32) / 4 + rng.integers(0, 256) * HAIR * 2
+        end = start + rng.integers(4, 100) / 4 + rng.integers(0, 256) * HAIR * 2
+        if end >= period_s:
+            break
+        sessions.append((float(start), float(end)))
+        at = end + rng.integers(1, 32) / 4
+    sessions = sessions or [(0.0, period_s / 2 + device * HAIR)]
+    return [(k * period_s + a, k * period_s + b) for k in range(100) for a, b in sessions]
+
+
+def drawn_policy(rng: np.random.Generator, name: str, devices: int) -> dict[str, Any]:
+    """Return options of a round policy, durations in seconds."""
+    policy: dict[str, Any] = {"name": name}
+
+    def perhaps(option: str, value: Any) -> None:
+        if rng.random() < 0.5:
+            policy[option] = value
+
+    perhaps("server_time", float(rng.choice([0.5, 1.25, 3.0])) + HAIR)
+    if name in ("fedasync", "fedbuff"):
+        perhaps("timeout", int(rng.integers(4, 60)) / 4 + 3 * HAIR)
+    if name in ("fedasync", "fedbuff", "semi_synchronous"):
+        perhaps("concurrency", int(rng.integers(1, devices + 3)))
+        perhaps("max_staleness", int(rng.integers(0, 4)))
+    if name == "fedbuff":
+        policy["buffer"] = int(rng.integers(1, 5))
+    if name == "semi_synchronous":
+        policy["period"] = int(rng.integers(2, 40)) / 4 + 5 * HAIR
+    if name in ("synchronous", "tiered"):
+        perhaps("deadline", int(rng.integers(8, 80)) / 4 + 7 * HAIR)
+    if name == "synchronous":
+        perhaps("over_select", float(rng.choice([1.3, 1.5, 2.0])))
+        perhaps("late", "carry")
+    if name == "tiered":
+        policy["tiers"] = int(rng.integers(1, 4))
+        perhaps("clients_per_tier", int(rng.integers(1, 4)))
+    return policy
+
+
+@pytest.mark.parametrize("policy_name", POLICIES)
+@pytest.mark.parametrize("seed", range(10, 22))
+def test_rounds_are_those_of_a_plain_server(seed: int, policy_name: str) -> None:
+    rng = np.random.default_rng([seed, POLICIES.index(policy_name)])
+    while not compared(rng, policy_name):
+        pass
+
+
+def compared(rng: np.random.Generator, name: str) -> bool:
+    """Compare a run with what is computed anew; return whether it came to its end."""
+    n = int(rng.integers(2, 10))
+    rates = rng.choice([1.0, 2.0, 4.0, 8.0, 16.0], n)
+    own = rng.integers(0, 2**10, n) / 2**14 + (2 * np.arange(n) + 1) / 2**18
+    latencies = rng.integers(0, 4, n) / 4 + own
+    uplinks = rng.choice([math.inf, BYTES * 4.0, BYTES * 8.0], n)
+    sessions = [drawn_sessions(rng, device) for device in range(n)]
+    policy, clients = drawn_policy(rng, name, n), int(rng.integers(1, n + 1))
+    quorum = name == "synchronous" and rng.random() < 0.4
+    min_clients = int(rng.integers(1, clients + 1)) if quorum else None
+    world = make(
+        make_fleet(n, rates, INF, uplinks, latencies, SAMPLES, sessions=sessions),
+        {key: f"{value!r} s" if key in DURATIONS else value for key, value in policy.items()},
+        clients,
+        Stop(rounds=12, time_s=1000.0),
+        coordinator=FakeCoordinator(lambda view, _, k: sorted(rng.permutation(view.available)[:k])),
+        model_bytes=BYTES,
+        min_clients=min_clients,
+    )
+    if world.server.why_finished != "rounds":
+        return False
+    choices = [(t, f["asked"], f["clients"]) for t, kind, f in world.events if kind == "selected"]
+    phases = np.stack([latencies, SAMPLES / rates, latencies + 8 * BYTES / uplinks], axis=1)
+    members = [Member(*each) for each in zip(phases.tolist(), sessions, strict=True)]
+    draws = Seeds(0).uniforms(("tiers",), np.arange(n), 0).tolist()
+    server = PlainServer(members, policy, clients, 12, choices, min_clients, draws).run()
+    assert not choices
+    assert sorted(part.facts for part in server.parts) == sorted(
+        (row.client, row.selected_s, row.round, t, row.outcome, row.staleness)
+        for t, row in ((t, f["row"]) for t, kind, f in world.events if kind == "participation")
+    )
+    assert server.rounds == [(row.start_s, row.end_s) for row in world.rounds]
+    return True
