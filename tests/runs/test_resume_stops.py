@@ -52,6 +52,30 @@ def test_a_full_disk_ends_the_run_with_a_clear_error_and_it_resumes(
     assert contents(resume(folder).folder) == expected
 
 
+def test_no_room_for_one_more_file_is_a_clear_error_and_the_other_runs_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    file = tmp_path / "tiny.yaml"
+    file.write_text(scenario({}).to_yaml())
+    command = ["run", str(file), "--seeds", "0,1", "--out", str(tmp_path / "o"), "--quiet"]
+    open_ = os.open
+
+    def full(path: str | Path, flags: int, mode: int = 0o777) -> int:
+        if str(path).endswith("seed-0/clients.csv"):
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        return open_(path, flags, mode)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", full)
+        assert cli(command) == 1
+    cut = next(tmp_path.glob("o/*/seed-0"))
+    error = capsys.readouterr().err
+    assert f"error: can't write {cut}/clients.csv: No space left on device" in error
+    assert f"`simfl resume {cut}`" in error
+    assert (cut.with_name("seed-1") / "summary.json").exists()
+    assert cli([*command, "--resume"]) == 0
+
+
 def test_no_room_for_a_checkpoint_is_a_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from simfl.core.arguments import called
+from simfl.core.files import failure
 from simfl.errors import RunError
 
 PACKED = ".zst"
@@ -78,6 +79,10 @@ class GrowingFile:
     Attributes:
         count: how many lines were added, or checked.
         before: how many it had when it was opened.
+
+    Raises:
+        InputError: it can't be there.
+        RunError: the disk is full, or what the file had is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -88,7 +93,10 @@ class GrowingFile:
         self._recorded = lines_of(path)
         self._digest = sha256()
         self._waiting: list[str] = []
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+        try:
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise failure(f"can't write {path}", error) from error
         os.ftruncate(self._descriptor, self._end)
 
     def append(self, line: str) -> None:
