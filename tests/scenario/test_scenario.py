@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,21 @@ def test_files_are_looked_up_beside_the_scenario(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"c\.yaml:3:27: fleet\.uplink: can't read") as told:
         Scenario.load(elsewhere / "c.yaml")
     assert "there is no folder" not in str(told.value)
+
+
+def test_a_folder_is_refused_whose_name_no_run_could_keep(tmp_path: Path) -> None:
+    """The run's own scenario.yaml was then called damaged, and its folder was of no use."""
+    odd = tmp_path / os.fsdecode(b"caf\xe9")
+    odd.mkdir()
+    (odd / "wifi.csv").write_text("speed\n5\n")
+    text = (
+        "data: {dataset: synthetic}\nmodel: logistic_regression\n"
+        "fleet: {count: 5, uplink: {distribution: empirical, file: wifi.csv, column: speed,"
+        " unit: Mbit/s}}\n"
+    )
+    (odd / "a.yaml").write_text(text)
+    with pytest.raises(ScenarioError, match="the name of the scenario's folder is not UTF-8"):
+        Scenario.load(odd / "a.yaml")
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,15 @@ def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
     return seeds
 
 
+def _utf8(folder: Path) -> Path:
+    """Refuse a name that a run's scenario, which is UTF-8, could not hold."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise ValueError("the name of the scenario's folder is not UTF-8; rename it") from None
+    return folder
+
+
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
 MOST_SEEDS = 10_000
 SeedList = Annotated[
@@ -99,7 +108,7 @@ class Experiment(Part):
     name: FolderName = Field("scenario", description="of the run's folder")
     description: str = ""
     seed: Seed = Field(0, description="root of all randomness")
-    folder: Path | None = Field(
+    folder: Annotated[Path, AfterValidator(_utf8)] | None = Field(
         None, description="folder of the files that it names; omitted: beside the scenario"
     )
     data: Data
