@@ -21,7 +21,7 @@ import typer
 
 from simfl.cli._signals import INTERRUPTED
 from simfl.core.files import failure
-from simfl.core.machine.memory import is_out_of_memory, is_short_of_memory
+from simfl.core.machine.memory import is_out_of_memory, is_short_of_memory, is_short_of_threads
 from simfl.errors import SimflError
 
 # Typer brings its own Click or uses the one installed; either way this is the base of usage errors.
@@ -51,7 +51,7 @@ def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
     except Exception as error:
         if _was_interrupted(error):
             return _fail("interrupted", INTERRUPTED, debug)
-        if told := _of_memory(error):
+        if told := _of_room(error):
             said = str(error).partition("\n")[0]  # PyTorch appends its stack
             return _fail(f"error: {told}{f' ({said})' if said else ''}", 1, debug)
         if isinstance(error, OSError):
@@ -69,8 +69,10 @@ def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
         return _fail(f"internal error: {type(error).__name__}: {error}{hint}", 1, debug)
 
 
-def _of_memory(error: Exception) -> str:
-    """Return what there was too little memory for ("": that is not behind an error)."""
+def _of_room(error: Exception) -> str:
+    """Return what the machine has no room for ("": that is not behind an error)."""
+    if is_short_of_threads(error):
+        return "there is no room for another thread; raise the limit (ulimit -u)"
     if is_short_of_memory(error):
         return "there is too little memory to load or open something"
     if is_out_of_memory(error):

@@ -301,6 +301,12 @@ def test_validate_with_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str
             "error: what the scenario asks for does not fit into memory: the model or the data "
             "set\n",
         ),
+        (
+            RuntimeError("can't start new thread"),
+            1,
+            "error: there is no room for another thread; raise the limit (ulimit -u) (can't start "
+            "new thread)\n",
+        ),
         (ImportError("no x"), 1, "internal error: ImportError: no x (--debug shows where)\n"),
         (KeyError("x"), 1, "internal error: KeyError: 'x' (--debug shows where)\n"),
     ],

@@ -55,3 +55,8 @@ def is_short_of_memory(error: BaseException) -> bool:
     return (isinstance(error, OSError) and error.errno == errno.ENOMEM) or (
         isinstance(error, ImportError) and any(part in str(error) for part in unmapped)
     )
+
+
+def is_short_of_threads(error: BaseException) -> bool:
+    """Whether the system had no room left for a thread."""
+    return isinstance(error, RuntimeError) and "can't start new thread" in str(error)

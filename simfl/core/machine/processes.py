@@ -10,6 +10,7 @@ import multiprocessing
 import pickle
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -21,6 +22,7 @@ from types import ModuleType
 
 from simfl.core.arguments import called
 from simfl.core.machine.blas import limited_threads
+from simfl.core.machine.memory import is_short_of_threads
 from simfl.errors import RunError, SimflError
 
 _PRELOADED = ("torch", "simfl.runs.run_jobs", "simfl.training.local", "simfl.training.evaluate")
@@ -72,6 +74,19 @@ def started(
             "(ulimit -n for files, ulimit -u for processes)"
         ) from error
     return near, process
+
+
+def begin_thread(target: Callable[..., None], *args: object) -> None:
+    """Start a thread that ends with its process, in a process that was `started`.
+
+    Where there is no room for it the process ends, with a line that says so.
+    """
+    try:
+        threading.Thread(target=target, args=args, daemon=True).start()
+    except RuntimeError as error:
+        if not is_short_of_threads(error):
+            raise
+        sys.exit("a process has no room for a thread; raise the limit (ulimit -u)")
 
 
 @contextmanager

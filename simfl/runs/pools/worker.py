@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from simfl.core.arguments import called_alike
-from simfl.core.machine.processes import portable, started
+from simfl.core.machine.processes import begin_thread, portable, started
 from simfl.errors import RunError
 
 Tell = Callable[[Any], None]
@@ -95,7 +95,7 @@ def _serve(channel: Connection) -> None:
             channel.send((what, value))
 
     calls: SimpleQueue[tuple[dict[str, str], bytes] | None] = SimpleQueue()
-    threading.Thread(target=_obey, args=(channel, calls.put), daemon=True).start()
+    begin_thread(_obey, channel, calls.put)
     while (work := calls.get()) is not None:
         environment, payload = work
         os.environ.clear()

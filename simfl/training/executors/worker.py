@@ -13,7 +13,7 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
-from simfl.core.machine.processes import needs_main, portable, started
+from simfl.core.machine.processes import begin_thread, needs_main, portable, started
 from simfl.core.types import Floats, Params
 from simfl.core.work import OrderBatch
 from simfl.errors import RunError, SimflError
@@ -120,7 +120,7 @@ class Worker:
 def _serve(channel: Connection) -> None:
     """Train what comes over `channel` until it closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+    begin_thread(_die_with_parent)
     models: dict[int, Params] = {}
     with contextlib.suppress(EOFError, OSError):
         # Read first, import then: the parent is busy starting our colleagues.

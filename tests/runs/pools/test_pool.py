@@ -2,12 +2,13 @@
 
 import os
 import signal
+import threading
 from typing import Any
 
 import pytest
 
 from simfl.core.arguments import called, commanded
-from simfl.core.machine.processes import started
+from simfl.core.machine.processes import begin_thread, started
 from simfl.errors import RunError
 from simfl.runs.pools.processes import call_all
 from simfl.runs.pools.worker import Call, Died, Tell
@@ -116,6 +117,19 @@ def test_where_there_is_room_for_one_process_it_does_everything(
     pids, failures = call(say_who, say_who, say_who, at_once=2)
     assert len(set(pids)) == 1
     assert not failures
+
+
+def test_a_process_without_room_for_a_thread_ends_in_a_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each printed a traceback, on shared machines with a limit on processes (ulimit -u)."""
+
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(SystemExit, match=r"a process has no room for a thread; .*ulimit -u"):
+        begin_thread(print, "never")
 
 
 def test_nobody_is_left() -> None:
