@@ -152,6 +152,25 @@ def test_describe_without_a_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert "unknown component or key 'ort'; did you mean 'oort'?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        (
+            "FedProx",
+            "`simfl describe workloads partial_epochs`, `simfl describe training.proximal`",
+        ),
+        ("fedavg-ds", "`simfl describe workloads full`"),
+        ("qsgd", "`simfl describe compressors quantize`"),
+    ],
+)
+def test_a_method_that_goes_by_other_names(
+    method: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The README's table of methods is what newcomers ask for first."""
+    assert main(["describe", method]) == 2
+    assert capsys.readouterr().err.endswith(f"{method!r}; what papers call so: {told}\n")
+
+
 @pytest.mark.parametrize("kind", ["losses", "loss", "devices", "availability", "distribution"])
 def test_describing_a_kind_lists_it(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "describe", kind) == printed(capsys, "list", kind)

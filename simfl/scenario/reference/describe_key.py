@@ -1,6 +1,7 @@
 """What a key of a scenario takes, for people: a section's, or an option of its components."""
 
 import inspect
+import re
 import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,6 +16,7 @@ from simfl.scenario.reference.describe import (
     kind_of,
     overview,
 )
+from simfl.scenario.reference.kinds import KINDS
 from simfl.scenario.reference.option import Option, is_drawn, option_lines, option_of
 
 
@@ -64,10 +66,31 @@ def described(word: str) -> list[Description] | list[KeyDescription]:
         return [Description.find(kind_of(word), word)]
     if found := find(word):
         return _merged(found)
+    if told := _namesakes(word):
+        commands = ", ".join(f"`simfl describe {known}`" for known in told)
+        raise NameNotFound("component or key", word, (), f"; what papers call so: {commands}")
     known = {name for kind in LISTED for name in overview(kind)}
     keys = {name for key in all_keys() for name in (plain(key.path), key.last)}
     where = "; `simfl list` has the components, `simfl describe rounds` and other sections the keys"
     raise NameNotFound("component or key", word, known | keys, else_=where)
+
+
+def _namesakes(method: str) -> list[str]:
+    """Return what papers call a `method`, but scenarios do not, as `simfl describe` takes it.
+
+    Such as FedProx, which is a workload and a key: "FedProx (Li et al., 2020)", "FedProx's mu".
+    """
+    word = rf"(?<![\w-]){re.escape(method)}"
+    cited = re.compile(rf"{word}( \(|:)", re.IGNORECASE)
+    members = [(kind, name) for kind in KINDS for name in overview(kind)]
+    told = [f"{kind} {name}" for kind, name in members if cited.search(_source(kind, name))]
+    owned = re.compile(rf"{word}'s ", re.IGNORECASE)
+    keys = (key for key in all_keys() if key.component is None)
+    return told + [plain(key.path) for key in keys if owned.search(key.field.description or "")]
+
+
+def _source(kind: str, name: str) -> str:
+    return Description.find(kind, name).source
 
 
 def also(word: str) -> str:
