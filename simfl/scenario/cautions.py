@@ -2,12 +2,17 @@
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
+
+import numpy as np
 
 from simfl.components.aggregators.trimmed_mean import TrimmedMean
 from simfl.components.workloads.base import Workload
 from simfl.components.workloads.coreset import CoresetTraining
 from simfl.core.apportion import whole_share
 from simfl.core.at_work import users_own
+from simfl.errors import InputError
+from simfl.scenario.checks import OWN_MODELS
 from simfl.scenario.distributions import Constant, Draw
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import SAMPLES
@@ -16,6 +21,8 @@ from simfl.scenario.scenario import Scenario
 from simfl.sim.policies.base import RoundPolicy
 from simfl.sim.policies.synchronous import Synchronous
 
+SHORTEST_BATCH_S = 1e-4
+"""Less than PyTorch takes for a mini-batch of the smallest model on a desktop's core."""
 Caution = tuple[Location, str]
 """Where something stands, or could, and what is to be known of it."""
 
@@ -27,6 +34,7 @@ def cautions(scenario: Scenario) -> Iterator[Caution]:
         if idle:
             yield path, f"without effect: {why}"
     yield from _of_aggregation(scenario)
+    yield from _of_speeds(scenario)
 
 
 def _settings(scenario: Scenario) -> Iterator[tuple[Location, bool, str]]:
@@ -99,6 +107,37 @@ def _of_aggregation(scenario: Scenario) -> Iterator[Caution]:
         yield path, f"{aggregator.name}, not given; policy {policy.name!r} goes with {suited}"
     elif aggregator.discounts_stale and not policy.may_be_stale and not users_own([policy]):
         yield path, f"its discount is without effect: under {policy.name!r} no update is stale"
+
+
+def _of_speeds(scenario: Scenario) -> Iterator[Caution]:
+    """Yield FLOP/s that promise a mini-batch of a small model sooner than a device begins the next.
+
+    Users' own models are left alone: they need not be fit to be tried.
+    """
+    groups = {index: group for index, group in enumerate(scenario.fleet) if _in_flops(group)}
+    if not groups or not type(scenario.model).__module__.startswith(OWN_MODELS):
+        return
+    from simfl.training.flops import flops_of
+
+    with suppress(InputError):  # told by whoever looks for mistakes
+        flops = flops_of(scenario.model, *scenario.inputs_and_outputs())
+        for index, group in groups.items():
+            samples_per_s = _median(group.compute) / flops
+            batch_s = scenario.training.batch_size / samples_per_s
+            if batch_s < SHORTEST_BATCH_S:
+                yield (
+                    ("fleet", index, "compute"),
+                    f"{samples_per_s:,.0f} samples/s, for so small a model: FLOP/s leave out what "
+                    "each mini-batch takes whatever its size; give samples/s",
+                )
+
+
+def _in_flops(group: Group) -> bool:
+    return "compute" not in group.traced and group.compute.unit == "FLOP/s"
+
+
+def _median(draw: Draw) -> float:
+    return float(draw.values(np.array([0.5]), np.array([1]))[0])
 
 
 def _of_correlations(scenario: Scenario) -> Iterator[Caution]:

@@ -51,6 +51,22 @@ def test_a_discount_of_staleness_where_nothing_is_stale_is_told(aggregation: str
     assert under({"deadline": "2 s", "late": "carry"}, aggregation=aggregation) == {}
 
 
+def test_flops_that_tell_nothing_of_so_small_a_model_are_told() -> None:
+    """A Raspberry Pi's 4.5 GFLOP/s were 140 million samples/s of a model of ten parameters."""
+    fleet = [
+        {"name": "pis", "count": 5, "device": "raspberry-pi-3"},
+        {"name": "some", "count": 5, "compute": {"distribution": "lognormal", "median": "9 TFLOP/s",
+                                                 "sigma": 1}},
+        {"name": "measured", "count": 5, "compute": "9000000 samples/s"},
+    ]  # fmt: skip
+    small = told(fleet=fleet, model="logistic_regression")
+    assert list(small) == ["fleet[0].compute", "fleet[1].compute"]
+    per_sample = 2 * 2 * 36 * 10  # forward, and the gradient of its weights: TINY has 6 x 6 pixels
+    assert small["fleet[0].compute"].startswith(f"{4.5e9 / per_sample:,.0f} samples/s, for so sm")
+    large = told(fleet=fleet[:1], model={"name": "mlp", "hidden": [2000]})
+    assert large == {}
+
+
 def test_it_is_told_before_a_run_and_beside_its_results(
     run_tiny: RunTiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
