@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
+from simfl.components.datasets.base import Dataset
+from simfl.components.datasets.own import OwnDataset
 from simfl.errors import InputError
 from simfl.scenario.checks import OWN_MODELS
 from simfl.scenario.language.place import Location, dotted
@@ -64,9 +66,18 @@ def _of_learning(scenario: Scenario) -> Iterator[Assumption]:
             if key != "epochs" or scenario.training.steps is None:
                 more = _left_out(scenario) if key == "partition" else ""
                 yield Assumption((section, key), _told(getattr(part, key)) + more)
+    if _takes_inputs_as_they_are(scenario.data.dataset):
+        yield Assumption(("data", "dataset", "normalise"), "none, inputs as they are read")
     optimizer = scenario.training.optimizer
     if not _says(optimizer, "lr"):
         yield Assumption(("training", "optimizer", "lr"), f"{optimizer.lr:g}")
+
+
+def _takes_inputs_as_they_are(dataset: Dataset) -> bool:
+    """Return whether nobody asked for the measurements of a user's own file not to be scaled."""
+    return (
+        isinstance(dataset, OwnDataset) and not dataset.tokens and not _says(dataset, "normalise")
+    )
 
 
 def _left_out(scenario: Scenario) -> str:
