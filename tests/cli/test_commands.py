@@ -171,6 +171,15 @@ def test_a_method_that_goes_by_other_names(
     assert capsys.readouterr().err.endswith(f"{method!r}; what papers call so: {told}\n")
 
 
+def test_a_component_of_ones_own_is_described_with_its_kind(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`mine.py:Net` alone was answered with "did you mean 'min'?"."""
+    assert main(["describe", "mine.py:Net"]) == 2
+    told = "'mine.py:Net'; say of which kind it is, such as `simfl describe datasets mine.py:Net`\n"
+    assert capsys.readouterr().err.endswith(told)
+
+
 @pytest.mark.parametrize("kind", ["losses", "loss", "devices", "availability", "distribution"])
 def test_describing_a_kind_lists_it(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "describe", kind) == printed(capsys, "list", kind)

@@ -66,6 +66,9 @@ def described(word: str) -> list[Description] | list[KeyDescription]:
         return [Description.find(kind_of(word), word)]
     if found := find(word):
         return _merged(found)
+    if ":" in word:
+        kinds = f"such as `simfl describe {next(iter(KINDS))} {word}`"
+        raise NameNotFound("component or key", word, (), f"; say of which kind it is, {kinds}")
     if told := _namesakes(word):
         commands = ", ".join(f"`simfl describe {known}`" for known in told)
         raise NameNotFound("component or key", word, (), f"; what papers call so: {commands}")
