@@ -49,7 +49,7 @@ class FedcoreLstm(Model):
 
     def _check(self, shape: tuple[int, ...], classes: int) -> None:
         if len(shape) != 1 or shape[0] < 1:
-            raise mismatch(self.name, "(length,), tokens below the number of classes,", shape)
+            raise mismatch(self.name, "(length,), which are tokens", shape)
         if self.padding is not None and self.padding >= classes:
             raise InputError(
                 f"model {self.name!r} takes tokens below the number of classes, {classes}, so "
