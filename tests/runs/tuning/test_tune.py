@@ -75,6 +75,14 @@ def test_trials_that_come_to_as_much_are_told(tmp_path: Path) -> None:
     assert answer(tuning)[1].startswith("The best of many is in part luck")
 
 
+@pytest.mark.parametrize("every", [1, 3])
+def test_it_is_told_how_seldom_targets_are_looked_for(tmp_path: Path, every: int) -> None:
+    spec = {**TO_TARGET, "objective": "rounds to 20%", "trials": 1}
+    tuning = tune(document(spec, seeds=[0], evaluation={"every": every}), tmp_path)
+    told = "looked at every 3 rounds: 20% may have been reached up to 2 rounds before that was"
+    assert (told in " ".join(answer(tuning))) == (every == 3)
+
+
 def test_what_is_over_a_limit_is_not_best(tmp_path: Path) -> None:
     free = timed(tmp_path / "free")
     assert free.best is not None
