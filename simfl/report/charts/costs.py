@@ -7,6 +7,7 @@ from dataclasses import replace
 from simfl.report import formats
 from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, Unit, linear
 from simfl.report.charts.base import Drawing, Groups, bars, by_name, mean
+from simfl.runs.results.result import RunResult
 
 BYTE_CSS = ("p-model", "p-update", "p-probe", "p-model wasted", "p-update wasted")
 LABELS = {"bytes": "bytes moved", "energy_j": "energy"}
@@ -15,14 +16,14 @@ ENERGY_CSS = ("p-energy", "p-energy wasted", "p-probe")
 
 def bytes_by_purpose(groups: Groups) -> Drawing | None:
     """Return what was moved, for what, and what of it came to nothing; means over seeds."""
-    parts = {name: _means([run.bytes_by_purpose for run in runs]) for name, runs in groups.items()}
+    parts = {name: _means([bytes_of(run) for run in runs]) for name, runs in groups.items()}
     return _purposes("Bytes by purpose", "bytes", parts, BYTE_UNITS, BYTE_CSS, formats.size)
 
 
 def energy_by_purpose(groups: Groups) -> Drawing | None:
     """Return what devices at work spent, and what of it came to nothing; means over seeds."""
     known = {name: runs for name, runs in groups.items() if all(run.powered for run in runs)}
-    parts = {name: _means([run.energy_by_purpose for run in runs]) for name, runs in known.items()}
+    parts = {name: _means([joules_of(run) for run in runs]) for name, runs in known.items()}
     if not parts:
         return None
     drawing = _purposes(
@@ -33,6 +34,30 @@ def energy_by_purpose(groups: Groups) -> Drawing | None:
         return drawing
     who = formats.listed(list(dict.fromkeys(silent)))
     return replace(drawing, about=f"{drawing.about} Devices of {who} have no `power`: 0 J.")
+
+
+def bytes_of(run: RunResult) -> dict[str, float]:
+    """Return bytes moved, for what: models and updates, each used or wasted, and probes."""
+    down, up, used = run.part("download_bytes"), run.part("upload_bytes"), run.used
+    return {
+        "models, used": float(down[used].sum()),
+        "updates, used": float(up[used].sum()),
+        "probes": float(run.probe_bytes),
+        "models, wasted": float(down[~used].sum()),
+        "updates, wasted": float(up[~used].sum()),
+    }
+
+
+def joules_of(run: RunResult) -> dict[str, float]:
+    """Return joules of devices at work, on what, of a run that is `powered`.
+
+    Updates that counted, others, and probes, which no participation's joules are of.
+    """
+    spent = run.part("energy_j")
+    used, wasted = math.fsum(spent[run.used]), math.fsum(spent[~run.used])
+    rest = run.total_energy_j - (used + wasted)
+    probed = rest > 1e-9 * (used + wasted) and run.probe_bytes > 0
+    return {"used": used, "wasted": wasted, "probes": rest if probed else 0.0}
 
 
 def _means(parts: Sequence[dict[str, float]]) -> dict[str, float]:

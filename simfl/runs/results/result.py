@@ -221,22 +221,15 @@ class RunResult(RunFiles):
         known = np.isfinite(self.column("last_arrival_s")) & (at >= 0)
         return np.where(known, used[at] if len(used) else -1, -1)
 
-    @cached_property
-    def bytes_by_purpose(self) -> dict[str, float]:
-        """Bytes moved: models and updates, each used or wasted, and probes."""
-        down, up, used = self.part("download_bytes"), self.part("upload_bytes"), self.used
-        return {
-            "models, used": float(down[used].sum()),
-            "updates, used": float(up[used].sum()),
-            "probes": self._total("probe_bytes"),
-            "models, wasted": float(down[~used].sum()),
-            "updates, wasted": float(up[~used].sum()),
-        }
-
     @property
     def total_bytes(self) -> int:
         """Bytes moved in all, probes included (up to the last whole round, as `end_s`)."""
         return int(self._total(*MOVED))
+
+    @property
+    def probe_bytes(self) -> int:
+        """Bytes of questions and answers of selectors (up to the last whole round, as `end_s`)."""
+        return int(self._total("probe_bytes"))
 
     @property
     def wasted_bytes(self) -> int:
@@ -247,21 +240,6 @@ class RunResult(RunFiles):
     def wasted_share(self) -> float:
         """Share of all bytes that came to nothing."""
         return self.wasted_bytes / self.total_bytes if self.total_bytes else 0.0
-
-    @cached_property
-    def energy_by_purpose(self) -> dict[str, float]:
-        """Joules spent by devices at work: on updates that counted, on others, on probes.
-
-        Where it is not known what they draw there is none.
-        """
-        if not self.powered:
-            return {}
-        spent = self.part("energy_j")
-        used, wasted = math.fsum(spent[self.used]), math.fsum(spent[~self.used])
-        rest = self.total_energy_j - (used + wasted)
-        probed = rest > 1e-9 * (used + wasted) and self._total("probe_bytes") > 0
-        probes = rest if probed else 0.0
-        return {"used": used, "wasted": wasted, "probes": probes}
 
     @property
     def total_energy_j(self) -> float:

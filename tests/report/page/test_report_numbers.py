@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from simfl.report import formats, write_report
+from simfl.report.charts.costs import bytes_of
 from simfl.report.page.sections import SLOWEST
 from simfl.runs.results.anatomy import Anatomy
 from simfl.runs.results.critical_path import PHASES
@@ -113,7 +114,7 @@ def test_where_many_variants_differ_each_has_a_row(tmp_path: Path) -> None:
 
 
 def test_probes_are_paid_for(probed: RunResult, tmp_path: Path) -> None:
-    totals, moved = probed.summary["totals"], probed.bytes_by_purpose
+    totals, moved = probed.summary["totals"], bytes_of(probed)
     assert moved["probes"] == totals["probe_bytes"] > 0
     assert sum(moved.values()) == sum(
         totals[f"{what}_bytes"] for what in ("download", "upload", "probe")
