@@ -1,7 +1,7 @@
 """How long rounds take, or how often updates count: the answer where nothing was trained."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from simfl.report.measures import DURATION
 from simfl.report.page.answer.best import named, not_told_apart
 from simfl.runs.results.metric import PER_ROUND, TIME, TIME_PER_UPDATE, figure, times
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.statistics import ENOUGH, paired_ratio
+from simfl.runs.results.statistics import ENOUGH, Ratio, paired_ratio
 
 NEGLIGIBLE = 0.01
 """Share of the time below which waiting for rounds to begin is not told."""
@@ -28,7 +28,7 @@ def pace(groups: Groups) -> list[str]:
     told from the first is not said to be slower.
     """
     unequal = bool(unequal_rounds(groups))
-    metric, every = (TIME_PER_UPDATE, "every ") if unequal else (PER_ROUND[TIME], "")
+    metric = TIME_PER_UPDATE if unequal else PER_ROUND[TIME]
     begun = {
         name: [run for run in runs if math.isfinite(metric.of(run))]
         for name, runs in groups.items()
@@ -37,47 +37,70 @@ def pace(groups: Groups) -> list[str]:
     if len(begun) == 1 and not unequal:
         return [_alone(*begun.values())]
     means = {name: figure(runs, metric, None).mean for name, runs in begun.items()}
-    ranked = sorted(means, key=lambda name: means[name])
-    by_length: dict[str, list[str]] = {}  # by what is told: nobody is ahead by less than that
-    for name in ranked:
-        by_length.setdefault(formats.duration(means[name]), []).append(name)
-    (least, fastest), *others = by_length.items()
+    (least, fastest), *others = _by_length(means).items()
     if not others:
-        what = "An update counts" if unequal else "A round takes"
-        return [f"{what} {every}{least} in the mean, with {named(fastest, len(begun))}."]
-    first, most, slowest = times(begun[ranked[0]], metric, None), *others[-1]
+        what = "An update counts every" if unequal else "A round takes"
+        return [f"{what} {least} in the mean, with {named(fastest, len(begun))}."]
+    first, (most, slowest) = times(begun[fastest[0]], metric, None), others[-1]
     ratios = {
         name: paired_ratio(times(begun[name], metric, None), first)
         for _, names in others
         for name in names
     }
-    level = [
-        name
+    level = {
+        name: ratio.seeds
         for name, ratio in ratios.items()
         if ratio is not None and ratio.interval is not None and not ratio.distinguishable
-    ]
-    shared = max((ratio.seeds for name in level if (ratio := ratios[name])), default=0)
+    }
     if level:
-        names = named([*fastest, *level], len(begun))
-        least += f" to {formats.duration(means[level[-1]])}"
-        what = "how often an update counts" if unequal else "how long a round takes"
-        sentences = [f"{not_told_apart(names, shared, what)}: {every}{least}."]
-    elif unequal:
-        names = named(fastest, len(begun))
-        sentences = [f"Updates count most often with {names}: one every {least} in the mean."]
-    else:
-        has = "has" if len(fastest) == 1 else "have"
-        names = named(fastest, len(begun))
-        sentences = [f"{names} {has} the shortest rounds: {least} in the mean."]
-    if slowest[0] in level and shared >= ENOUGH:
+        least += f" to {formats.duration(means[[*level][-1]])}"
+    sentences = [_leaders(fastest, level, len(begun), unequal, least)]
+    if slowest[0] in level and max(level.values()) >= ENOUGH:
         return sentences
+    return [*sentences, *_slowest(slowest, len(begun), most, ratios[slowest[0]])]
+
+
+def _by_length(means: Mapping[str, float]) -> dict[str, list[str]]:
+    """Return variants, the fastest first, by what is told of them: none is ahead by less."""
+    by_length: dict[str, list[str]] = {}
+    for name in sorted(means, key=lambda name: means[name]):
+        by_length.setdefault(formats.duration(means[name]), []).append(name)
+    return by_length
+
+
+def _leaders(
+    fastest: Sequence[str], level: Mapping[str, int], variants: int, unequal: bool, took: str
+) -> str:
+    """Say who is the fastest.
+
+    Args:
+        fastest: whose mean is the least.
+        level: who can't be told from them, by how many seeds.
+        variants: how many there are.
+        unequal: whether rounds are of unequal numbers of updates.
+        took: how long rounds of these take, or how often their updates count.
+    """
+    if level:
+        names = named([*fastest, *level], variants)
+        what = "how often an update counts" if unequal else "how long a round takes"
+        every = "every " if unequal else ""
+        return f"{not_told_apart(names, max(level.values()), what)}: {every}{took}."
+    names = named(fastest, variants)
+    if unequal:
+        return f"Updates count most often with {names}: one every {took} in the mean."
+    has = "has" if len(fastest) == 1 else "have"
+    return f"{names} {has} the shortest rounds: {took} in the mean."
+
+
+def _slowest(
+    slowest: Sequence[str], variants: int, took: str, ratio: Ratio | None
+) -> Iterator[str]:
+    """Say who is the slowest, by what `ratio` to the first, and how sure that is."""
     takes = "takes" if len(slowest) == 1 else "take"
-    ratio = ratios[slowest[0]]
     told = "" if ratio is None else f" ({as_long(ratio)})"
-    sentences.append(f"{named(slowest, len(begun))} {takes} {most}{told}.")
+    yield f"{named(slowest, variants)} {takes} {took}{told}."
     if ratio is not None:
-        sentences.append(ONE_SEED if ratio.interval is None else SEED_BY_SEED)
-    return sentences
+        yield ONE_SEED if ratio.interval is None else SEED_BY_SEED
 
 
 def _alone(runs: Sequence[RunResult]) -> str:
