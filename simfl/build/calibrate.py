@@ -160,7 +160,7 @@ def _line(sizes: Floats, seconds: Floats) -> tuple[float, float]:
 
 
 def _moved(rows: pd.DataFrame) -> dict[str, tuple[Floats, Floats]]:
-    """Return the bits and the seconds of the transfers that ended, by way."""
+    """Return `(n,)` the bits and `(n,)` the seconds of the transfers that ended, by way."""
     moved = {}
     for phase in ("download", "upload"):
         ended = rows[rows[f"{phase}_s"].notna()]
@@ -174,7 +174,7 @@ def _moved(rows: pd.DataFrame) -> dict[str, tuple[Floats, Floats]]:
 def _links(
     rows: pd.DataFrame, latency_s: float
 ) -> tuple[float, float, float, dict[str, Floats], float]:
-    """Return the latency, seconds per bit each way, relative errors by phase, and the leverage."""
+    """Return latency, seconds per bit each way, `(n,)` relative errors by phase, and leverage."""
     moved, leverage_s = _moved(rows), 0.0
     (down, down_s), (up, up_s) = moved.values()
     if _varies(down) or _varies(up):

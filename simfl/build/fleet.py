@@ -195,7 +195,7 @@ class _Drawing:
         return np.clip(drawn, 2.0**-54, 1 - 2.0**-53)
 
     def _scaled(self, values: Floats, unit: str) -> Floats:
-        """Return compute rates in sample-units per second, all else as it is."""
+        """Return `(count,)` compute rates in sample-units per second, all else as it is."""
         if unit != "FLOP/s":
             return values
         if not self._flops:

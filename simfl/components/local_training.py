@@ -62,7 +62,7 @@ class LocalTraining:
     )
 
     def rates(self, round_: int, epochs: range, steps: int = 1) -> Floats:
-        """Return the learning rates of some epochs of `round_`; a whole cohort asks for the same.
+        """Return `(epochs * steps,)` learning rates of a round; a whole cohort asks for the same.
 
         Args:
             round_: 1-based.

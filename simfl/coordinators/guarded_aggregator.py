@@ -28,10 +28,10 @@ class GuardedAggregator:
     def next_model(
         self, model: Params, contributions: Sequence[Contribution], summed: Sum | None, round_: int
     ) -> Params:
-        """Return what comes of the present `model` `(p,)`.
+        """Return `(p,)` what comes of the present model.
 
         Args:
-            model: which contributions are to change.
+            model: `(p,)`, which contributions are to change.
             contributions: of the round.
             summed: their sum, if there is one.
             round_: which.

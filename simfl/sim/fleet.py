@@ -62,7 +62,7 @@ class DeviceGroup:
         return online
 
     def some(self, most: int) -> Ids:
-        """Return at most `most` of its devices (indices in the group), spread without a pattern."""
+        """Return `(m,)` at most `most` of its devices (indices in the group), without a pattern."""
         return _spread(self.count, most)
 
 

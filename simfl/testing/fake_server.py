@@ -113,7 +113,7 @@ class FakeServer:
         return Reports(probe, ids, values, self.duration_s[ids])
 
     def choose(self, selector: Selector, k: int, rng: Rng) -> Ids:
-        """Let `selector` ask until it knows enough, then choose."""
+        """Let `selector` ask until it knows enough, then return `(m,)` whom it chooses."""
         reports: Answers = ()
         view = self.view(k, truthful=selector.oracle)
         while (probe := selector.probe(view, reports, rng)) is not None:

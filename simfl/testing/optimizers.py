@@ -69,7 +69,7 @@ class OptimizerContract(ComponentContract):
 
 
 def _clients(seed: int, clients: int, p: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return where clients start, where their gradients vanish, and their rates."""
+    """Return `(clients, p)` starts, `(clients, p)` goals of theirs and `(clients, 1)` rates."""
     chance = torch.Generator().manual_seed(seed)
     start, goals = (torch.randn(clients, p, generator=chance) for _ in range(2))
     return start, goals, 0.01 * (1 + torch.rand(clients, 1, generator=chance))

@@ -137,7 +137,7 @@ def _all_rows(cohort: Cohort) -> tuple[torch.Tensor, NDArray[np.int64]]:
 
 
 def _means(values: Floats, starts: NDArray[np.int64]) -> Floats:
-    """Return the mean of each client's consecutive `values`, NaN where there are none."""
+    """Return `(clients, ...)` means of each one's consecutive `values` (NaN: it has none)."""
     sizes = np.diff(starts)
     means = np.full((len(sizes), *values.shape[1:]), np.nan)
     held = sizes > 0

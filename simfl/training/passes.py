@@ -133,7 +133,7 @@ def _passes(
 
 @lru_cache(maxsize=4096)
 def _sizes(n: int, batch: int, passes: int, steps: int) -> tuple[Ids, int]:
-    """Return the batch sizes of the first `steps` of so many passes, and their sum.
+    """Return `(m,)` the batch sizes of the first `steps` of so many passes, and their sum.
 
     The short last batch of a pass is kept.
     """

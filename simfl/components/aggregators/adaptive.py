@@ -35,7 +35,7 @@ class Adaptive(Aggregator):
 
     @abstractmethod
     def _next_square(self, square: Floats, delta2: Floats) -> Floats:
-        """Return v after an update whose square is `delta2`."""
+        """Return `(p,)` v after an update whose square is `(p,)` `delta2`."""
 
 
 @aggregators.register("fedadagrad")

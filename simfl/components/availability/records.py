@@ -43,7 +43,7 @@ class Records:
 
     @cached_property
     def _padded(self) -> Ids:
-        """`flips` and one more, so that an empty last record has something to look at."""
+        """`(changes + 1,)` `flips` and one more: an empty last record has something to look at."""
         return np.append(self.flips, 0)
 
     @property
@@ -141,14 +141,14 @@ def _rows(file: Path) -> tuple[Ids, Ids, Ids, Ids]:
 
 
 def _without(a: Ids, b: Ids, unknown: Flags) -> tuple[Ids, Ids, int]:
-    """Return when stretches begin and end once the unknown ones are cut out, and what that is."""
+    """Return `(n,)` when stretches begin and end without the unknown ones, and what these last."""
     gone = np.cumsum(np.where(unknown, b - a, 0))
     before = np.concatenate([[0], gone[:-1]])
     return a - before, b - gone, int(gone[-1])
 
 
 def _changes(a: Ids, b: Ids, on: Flags, length: int) -> tuple[Ids, bool]:
-    """Return when a record changes state in ``[0, length)``, and whether it ends online."""
+    """Return `(m,)` when a record changes state in ``[0, length)``, and whether it ends online."""
     a, b = np.minimum(a[on], length), np.minimum(b[on], length)
     edges, times = np.unique(np.concatenate([a, b]), return_counts=True)
     edges = edges[times % 2 == 1]  # an end that is also a start is no change

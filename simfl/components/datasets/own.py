@@ -181,9 +181,10 @@ class OwnDataset(Dataset):
 
 
 def _standard(x: NDArray[Any], train: Flags) -> NDArray[np.float32]:
-    """Return `x` with mean 0 and deviation 1 over `train`: in float64, which tells times apart.
+    """Return `x` `(n, ...)` with mean 0 and deviation 1 over `train` `(n,)`.
 
-    Of an input that is the same everywhere in `train` only the mean is subtracted.
+    Both are taken in float64, which tells times apart.  Of an input that is the same everywhere in
+    `train` only the mean is subtracted.
     """
     seen = x[train]
     mean, deviation = seen.mean(0, dtype=np.float64), seen.std(0, dtype=np.float64)

@@ -51,7 +51,7 @@ class Rows:
 
 
 def for_testing(cells: Iterable[object]) -> Flags:
-    """Return which cells of a column `test` say so."""
+    """Return `(n,)` which cells of a column `test` say so."""
     return np.array([str(cell).strip().lower() in TRUE for cell in cells], dtype=np.bool_)
 
 

@@ -71,7 +71,7 @@ class SyntheticImages(Dataset):
 
 
 def _enlarged(grid: Floats, size: int) -> Floats:
-    """Interpolate the last two axes linearly to `size`."""
+    """Interpolate `(..., cells, cells)` linearly to `(..., size, size)`."""
     cells = grid.shape[-1]
     weights = np.stack(
         [

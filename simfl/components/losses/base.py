@@ -69,7 +69,7 @@ class Loss(Component, ABC):
         """
 
     def checked_rows(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
-        """Return `rows`.
+        """Return `rows`, `(...)`.
 
         Raises:
             Unexpected: it is no tensor of a number for each sample.
@@ -81,7 +81,7 @@ class Loss(Component, ABC):
         return rows
 
     def checked_hits(self, outputs: "Tensor", targets: "Tensor") -> "Tensor | None":
-        """Return `hits`.
+        """Return `hits`, `(...)`.
 
         Raises:
             Unexpected: they are no tensor of a number for each answer.

@@ -94,7 +94,7 @@ def even_sizes(mixtures: Floats, demand: Floats) -> Floats | None:
 
 
 def _bounded(mixtures: Floats, demand: Floats, y: Floats, slack: float = 0.0) -> Floats:
-    """Return the sizes that fit, from a first `y` on; with `slack` those that nearly do."""
+    """Return `(clients,)` sizes that fit, from a first `y` on; with `slack` that nearly do."""
 
     def dual(point: Floats) -> float:  # to be minimised; its gradient is the equations' error
         t = mixtures.T @ point

@@ -125,7 +125,7 @@ class Sketch:
         return part
 
     def _distances(self, rows: Ids | slice, columns: slice) -> Floats:
-        """Return distances; what is below 1e-8 of the largest may be rounding."""
+        """Return `(rows, columns)` distances; below 1e-8 of the largest they may be rounding."""
         part: Floats = (-2.0 * self._centred[rows]) @ self._centred[columns].T
         part += self._squares[rows, None]
         part += self._squares[columns]
@@ -200,7 +200,7 @@ class IntermediateKDpp:
         return None
 
     def _try(self, rng: Rng) -> Ids | None:
-        """Return k distinct positions, or None."""
+        """Return `(k,)` distinct positions, or None."""
         many = int(rng.poisson(self.points * math.exp(self._total / self.points)))
         drawn = rng.random(many) * self._cumulated[-1]
         log_u = math.log(rng.random() or math.ulp(0.0))

@@ -73,7 +73,7 @@ def _norms(vectors: Vectors) -> Floats:
 
 
 def _products(rows: Vectors, to: Vectors, block: int = 1 << 15) -> Floats:
-    """Return inner products in float64 without a float64 copy of everything."""
+    """Return `(rows, to)` inner products in float64 without a float64 copy of everything."""
     total = np.zeros((len(rows), len(to)))
     for start in range(0, rows.shape[1], block):
         part = slice(start, start + block)

@@ -231,7 +231,7 @@ class Selector(Component, ABC):
 
     @abstractmethod
     def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
-        """Return up to `k` available ids (repeats mean that a client's update counts repeatedly).
+        """Return `(m,)` up to `k` available ids; whose id is there twice counts twice.
 
         Fewer available than `k`: all of them.  Ties go to the lowest id.
         """

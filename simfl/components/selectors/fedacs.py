@@ -202,7 +202,7 @@ class FedAcs(Selector):
         return {"wins": self._wins, "losses": self._losses, "reward": np.array(self._trace)}
 
     def _pool(self, ids: Ids, size: int, wins: Floats, losses: Floats, rng: Rng) -> Ids:
-        """Return `size` of `ids`: Algorithm 1, lines 3 to 10."""
+        """Return `(size,)` of `ids`: Algorithm 1, lines 3 to 10."""
         a, b = wins[ids] + 1, losses[ids] + 1
         if self.fast:
             return ids[np.sort(np.argsort(-rng.beta(a, b), kind="stable")[:size])]
@@ -210,7 +210,7 @@ class FedAcs(Selector):
         return ids[np.sort(np.array(draw(a, b, size, rng), dtype=np.int64))]
 
     def _counts(self, n: int) -> tuple[Floats, Floats]:
-        """Return duels won and lost, zeros for clients that were not there before."""
+        """Return `(n,)` duels won and `(n,)` lost, zeros for clients that were not there before."""
         wins, losses = grown(self._wins, n, 0.0), grown(self._losses, n, 0.0)
         self._wins, self._losses = wins, losses
         return wins, losses

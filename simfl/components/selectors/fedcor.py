@@ -133,7 +133,7 @@ class FedCor(WithPresets):
         return chosen
 
     def _choose(self, view: View, k: int) -> Ids:
-        """Return `k` of those available, by the embeddings (Algorithm 1)."""
+        """Return `(k,)` of those available, by the embeddings (Algorithm 1)."""
         assert self._embeddings is not None
         assert self._annealing is not None
         p = view.history.samples / view.history.samples.sum()

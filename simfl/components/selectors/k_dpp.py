@@ -156,7 +156,7 @@ class KDppSelector(Selector):
         self._sketches = {}
 
     def _sample(self, ids: Ids, k: int, rng: Rng) -> Ids:
-        """Return `k` of `ids`, by the k-DPP over their profiles."""
+        """Return `(k,)` of `ids`, by the k-DPP over their profiles."""
         everybody = self._everybody()
         if len(everybody) > DECOMPOSED:
             dpp = IntermediateKDpp(self._sketch(rank_for(k)), _places(everybody, ids), k)
@@ -167,7 +167,7 @@ class KDppSelector(Selector):
         return self._sample_decomposed(ids, k, rng)
 
     def _sample_decomposed(self, ids: Ids, k: int, rng: Rng) -> Ids:
-        """Return `k` of `ids`.
+        """Return `(k,)` of `ids`.
 
         That is everybody's k-DPP, given that it chooses among them: mostly it is soon seen to do
         so, and nothing needs to be decomposed again.
@@ -197,7 +197,7 @@ class KDppSelector(Selector):
         return sketch
 
     def _everybody(self) -> Ids:
-        """Return who has a profile; of many, in the order in which profiles came."""
+        """Return `(n,)` who has a profile; of many, in the order in which profiles came."""
         assert self._profiles is not None
         known = np.flatnonzero(present(self._profiles, len(self._profiles)))
         if len(known) <= DECOMPOSED or self._part is None:
@@ -215,7 +215,7 @@ class KDppSelector(Selector):
         return self._sampler[1]
 
     def _kernel_of(self, everybody: Ids, rows: Ids) -> Floats:
-        """Return L = S'S of some of `everybody`."""
+        """Return `(m, m)` L = S'S of some of `everybody`, at the `(m,)` places `rows`."""
         assert self._profiles is not None
         n = len(everybody)
         if len(rows) <= DECOMPOSED < n:  # whatever is at hand, lest a resumed run differ

@@ -163,7 +163,7 @@ class Oort(WithPresets):
         return whole + (part > 0 and bool(rng.random() < part))
 
     def _explore(self, new: Ids, k: int, slow: Floats, rng: Rng) -> Ids:
-        """Return up to `k` of `new`, drawn by size and speed."""
+        """Return `(m,)` up to `k` of `new`, drawn by size and speed."""
         assert self._sizes is not None
         weight = log_shares(self._sizes[new]) + np.log(slow[new])
         if self.sample_window is not None:
@@ -208,7 +208,7 @@ class Oort(WithPresets):
         return (score * slow if self.penalise == "score" else score), slow
 
     def _exploit(self, score: Floats, ids: Ids, k: int, rng: Rng) -> Ids:
-        """Return `k` of `ids`, drawn by score from those that reach a share of a high score."""
+        """Return `(k,)` of `ids`, drawn by score from those that reach a share of a high score."""
         k = min(k, len(ids))
         if k <= 0:
             return ids[:0]

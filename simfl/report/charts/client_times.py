@@ -122,7 +122,7 @@ def _edges(x: Axis) -> Floats:
 
 
 def _edges_at(mark: float, x: Axis) -> Floats:
-    """Return edges about as far apart as `_edges`, one of them at the deadline, `mark`.
+    """Return `(m,)` edges about as far apart as `_edges`, one at the deadline, `mark`.
 
     It is just after it: who is there at the very deadline is there in time.
     """

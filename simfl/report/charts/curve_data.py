@@ -54,7 +54,7 @@ def points_of(run: RunResult, measures: Sequence[Measure]) -> dict[str, Any]:
 
 
 def _kept(columns: Sequence[Floats]) -> Ids:
-    """Return the indices of the extremes of every stretch of every column."""
+    """Return `(m,)` indices of the extremes of every stretch of the `columns`, `(n,)` each."""
     count = len(columns[0])
     if count <= POINTS:
         return np.arange(count)

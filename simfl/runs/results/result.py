@@ -326,7 +326,7 @@ class RunResult(RunFiles):
 
 
 def _column(table: "pd.DataFrame", name: str) -> NDArray[Any]:
-    """Return one column of a table of a run.
+    """Return `(rows,)` one column of a table of a run.
 
     Raises:
         InputError: it has none of that name.

@@ -93,7 +93,7 @@ def sample_ranks(samples: Ids, ties: Floats) -> Floats:
 
 
 def _factor(matrix: Floats) -> Floats:
-    """Return the lower triangular L with ``L @ L.T == matrix``, which may be singular."""
+    """Return `(n, n)` the lower triangular L with ``L @ L.T == matrix``, which may be singular."""
     lower = np.zeros_like(matrix)
     for j in range(len(matrix)):
         rest = matrix[j:, j] - lower[j:, :j] @ lower[j, :j]

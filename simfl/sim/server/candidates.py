@@ -147,7 +147,7 @@ class Candidates:
         return np.sort(back_s[back_s < np.inf])
 
     def _returns_s(self, pool: Ids) -> Floats:
-        """Return when those of `pool` come back who are offline (inf: never)."""
+        """Return `(m,)` when those of `pool` come back who are offline (inf: never)."""
         now = self._timeline.now
         offline = pool[~self._fleet.online(pool, now)]
         if self._back_s is None:

@@ -224,7 +224,7 @@ def _address_of(model: torch.Tensor | None) -> int:
 
 
 def _weights(segments: Sequence[Segment], sizes: Ids) -> NDArray[np.float32]:
-    """Return each row's weight in the loss of its batch; `sizes` are those of all batches."""
+    """Return `(rows,)` weights in the loss of a row's batch; `sizes` are those of all batches."""
     if all(segment.weights is None for segment in segments):
         return np.repeat((1.0 / sizes).astype(np.float32), sizes)
     return np.concatenate([segment.normalised for segment in segments]).astype(np.float32)

@@ -103,7 +103,7 @@ class Steps:
             first = last
 
     def sums(self, losses: Floats) -> tuple[Floats, Floats]:
-        """Return per lane the sums of losses and of squared losses, each batch in its turn."""
+        """Return `(lanes,)` sums of losses and of squared losses, each batch in its turn."""
         lanes = len(self.lengths)
         with np.errstate(over="ignore", invalid="ignore"):  # of a client that diverged
             weighted = self.weights.astype(np.float64) * losses
