@@ -186,6 +186,17 @@ def _lines(
     band: str,
     look: Mapping[str, Any],
 ) -> None:
+    """Draw a variant's mean over seeds with its band, or each of its runs.
+
+    Args:
+        axes: what is drawn on.
+        name: of the variant.
+        runs: a seed each; those that have never been at the same place are drawn singly.
+        x: across.
+        y: upwards.
+        band: ci, std, range, runs (no mean either) or none.
+        look: colour and dashes.
+    """
     lines = on_grid(runs, x, y) if len(runs) > 1 and band != "runs" else None
     if lines is None:
         for place, run in enumerate(runs):

@@ -160,6 +160,7 @@ def _do(
     listeners: Sequence[Listener] = (),
     tell: Tell | None = None,
 ) -> None:
+    """Make a run or, where it is to `keep` what there is, go on with it; see `run_jobs`."""
     if tell is not None:
         tell(Progress())
     with _blaming_owners(), tracking(job.folder, job.scenario.log) as trackers:

@@ -59,6 +59,10 @@ def _chunk_features(
     x: torch.Tensor,
     y: torch.Tensor,
 ) -> torch.Tensor:
+    """Return `(b, features)` of the samples `x` `(b, ...)` with targets `y`, in float64.
+
+    `last` is the layer whose inputs and outputs gradients are of (None: the outputs alone).
+    """
     if last is None:
         with torch.no_grad():
             return _output_gradient(loss, module(x).detach().double(), y)

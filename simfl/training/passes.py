@@ -112,6 +112,17 @@ def _passes(
     steps: int,
     purpose: Purpose,
 ) -> Segment:
+    """Return the first `steps` mini-batches of passes over `rows`, each in an order of its own.
+
+    Args:
+        order: whose seed decides the orders.
+        rows: `(n,)` of the samples.
+        weights: `(n,)` how many each stands for (None: one, all of them).
+        training: batch size and schedule.
+        epochs: 0-based numbers of the passes, which their learning rates depend on.
+        steps: how many mini-batches at most.
+        purpose: of the orders: full epochs or those of a coreset.
+    """
     n, passes = len(rows), len(epochs)
     sizes, total = _sizes(n, training.batch_size, passes, steps)
     shuffled = np.empty((passes, n), dtype=np.int64)

@@ -72,6 +72,16 @@ def _purposes(
     css: Sequence[str],
     text: Callable[[float], str],
 ) -> Drawing | None:
+    """Return bars of what variants spent; None: nothing.
+
+    Args:
+        title: of the chart.
+        column: what the numbers are called in tables.
+        parts: amounts by purpose, by variant; a purpose with `wasted` in its name came to nothing.
+        units: of the axis.
+        css: the look of each purpose.
+        text: amounts in words.
+    """
     keys = list(next(iter(parts.values())))
     most = max(math.fsum(part.values()) for part in parts.values())
     if not most:

@@ -157,6 +157,16 @@ def _facts(
     limit_s: float,
     holds: NDArray[np.bool_],
 ) -> GroupFacts:
+    """Return what is known of a group, or of all devices.
+
+    Args:
+        name: of the group.
+        devices: `(m,)` its ids.
+        online: the share of the time that they are.
+        columns: `(n,)` numbers of the fleet's devices, by name.
+        limit_s: how long a round lasts (inf: there is no limit).
+        holds: `(n,)` whether training fits into a device's memory.
+    """
     able = devices[columns["samples"][devices] > 0]
     late = columns["round"][able] > limit_s
     return GroupFacts(
