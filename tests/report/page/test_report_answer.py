@@ -95,6 +95,11 @@ def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> 
             "interval: chance may have made the difference.",
         ),
         (
+            [standing("a", 19.57), standing("b", 19.62, first=(19.57,))],
+            "a and b reached 70% equally soon: after 19.6 s of virtual time, 3 rounds and 1 kB "
+            "moved.",
+        ),
+        (
             [standing("a", 60), standing("b", 60, first=(60,))],
             "a and b reached 70% equally soon: after 1 min of virtual time, 3 rounds and 1 kB "
             "moved.",

@@ -141,9 +141,13 @@ def _seeds(figure: Figure) -> str:
 
 
 def _is_tie(standing: Standing, first: Standing) -> bool:
-    """Whether two took the very same time, and no interval says more."""
-    ratio = standing.ratio
-    return ratio is not None and ratio.interval is None and standing.time_s == first.time_s
+    """Whether two took the same time, as far as it is told, and no interval says more."""
+    if standing.ratio is None or standing.ratio.interval is not None:
+        return False
+    own, firsts = standing.time_s, first.time_s
+    if math.isinf(own.middle) or (own.missing, own.seeds) != (firsts.missing, firsts.seeds):
+        return False
+    return formats.duration(own.middle) == formats.duration(firsts.middle)
 
 
 def _is_first_by_other_seeds(standing: Standing, first: Standing) -> bool:
