@@ -194,12 +194,17 @@ def alike(groups: Groups) -> list[str]:
     for name, runs in groups.items():
         course = tuple((run.seed, run.round_rows[COURSE].to_numpy(float).tobytes()) for run in runs)
         by_course.setdefault(course, []).append(name)
-    return [
-        "every round is the same, in time, bytes, accuracy and loss, with "
-        f"{formats.listed(names, SOME)}: what tells them apart in the scenario made no difference."
-        for names in by_course.values()
-        if len(names) > 1
-    ]
+    told = []
+    for names in by_course.values():
+        if len(names) > 1:
+            clock_only = all(run.time_only for name in names for run in groups[name])
+            what = "time and bytes" if clock_only else "time, bytes, accuracy and loss"
+            where = " to the clock, and nothing was trained" if clock_only else ""
+            told.append(
+                f"every round is the same, in {what}, with {formats.listed(names, SOME)}: what "
+                f"tells them apart in the scenario made no difference{where}."
+            )
+    return told
 
 
 def unequal_rounds(groups: Groups) -> list[str]:

@@ -144,6 +144,12 @@ def test_variants_that_make_no_difference_are_named(tmp_path: Path) -> None:
     assert ("Alike", told) in notes(groups)
     assert told[1:] in " ".join(render(compare(results), "table").split())
     assert alike({"plain": groups["plain"], "few": groups["few"]}) == []
+    fast = {"variants": {plain: {}, "faster": {"training.optimizer": {"name": "adam"}}}}
+    clocks = run(Scenario.from_dict({**TINY, **fast}), tmp_path / "clock", Options(time_only=True))
+    assert alike(by_variant(clocks)) == [  # which might well have made one to a model
+        "every round is the same, in time and bytes, with plain and faster: what tells them apart "
+        "in the scenario made no difference to the clock, and nothing was trained."
+    ]
 
 
 def test_a_budget_that_a_run_went_beyond_is_told(run_tiny: RunTiny) -> None:
