@@ -39,7 +39,7 @@ def made_run(
     rounds = [
         numbers | {"deadline_s": "", "gemd": "", "train_loss": ""} | {
             "round": n, "start_s": (n - 1) * round_s, "end_s": n * round_s,
-            "last_arrival_s": n * round_s, "accuracy": accuracy,
+            "last_arrival_s": n * round_s, "arrived": 1, "accuracy": accuracy,
             "loss": 1 - accuracy, "download_bytes": 1000, "upload_bytes": 1000, "energy_j": 2.0,
         }
         for n, accuracy in enumerate(accuracies, start=1)

@@ -213,13 +213,17 @@ class RunResult(RunFiles):
 
     @cached_property
     def last_counted(self) -> Ids:
-        """`(rounds,)` the row of the update that counted last in each round (-1: none did)."""
-        ends_s = self.part("upload_end_s")
-        used = np.flatnonzero(self.used)
-        used = used[np.argsort(ends_s[used], kind="stable")]
-        at = np.searchsorted(ends_s[used], self.column("last_arrival_s"), side="right") - 1
-        known = np.isfinite(self.column("last_arrival_s")) & (at >= 0)
-        return np.where(known, used[at] if len(used) else -1, -1)
+        """`(rounds,)` the row of the update that counted last in each round (-1: none did).
+
+        Rows stand in the order in which they were booked, whatever round they were sent out in.
+        """
+        used, rounds = np.flatnonzero(self.used), np.arange(self.n_rounds)
+        counted_in = np.repeat(rounds, self.column("arrived").astype(np.int64))[: len(used)]
+        used = used[: len(counted_in)]  # what comes after the last round counts in none
+        used = used[np.lexsort((self.part("upload_end_s")[used], counted_in))]
+        last = np.searchsorted(counted_in, rounds, side="right") - 1
+        known = np.isin(rounds, counted_in)
+        return np.where(known, used[last] if len(used) else -1, -1)
 
     @property
     def total_bytes(self) -> int:

@@ -107,6 +107,18 @@ def test_an_update_that_comes_while_the_server_is_busy_counts_in_the_next_round(
     assert result.last_counted.tolist() == [0, 1]
 
 
+def test_what_comes_at_the_same_instant_and_counts_later_was_not_waited_for(tmp_path: Path) -> None:
+    """Equal devices in two tiers: the server takes its time for each tier's updates."""
+    rounds = {"clients": 4, "policy": {"name": "tiered", "tiers": 2, "server_time": "2 s"}}
+    tiny = {**TINY, "fleet": {"count": 8, "compute": "10 samples/s"}, "aggregation": "fedbuff"}
+    tiny["rounds"] = {**rounds, "stop": {"rounds": 4}}
+    result = run(Scenario.from_dict(tiny), tmp_path, Options(time_only=True, jobs=1))[0]
+    assert len(set(result.part("upload_end_s")[:4])) == 1
+    booked = np.repeat(np.arange(4), result.column("arrived").astype(int))
+    counted = np.flatnonzero(result.used)
+    assert [booked[counted == row].tolist() for row in result.last_counted] == [[0], [1], [2], [3]]
+
+
 @pytest.mark.parametrize("policy", ["synchronous", {"name": "fedbuff", "buffer": 1}])
 def test_who_is_sent_out_in_place_of_one_that_left_was_waited_for(
     policy: str | dict[str, Any], tmp_path: Path
@@ -134,7 +146,9 @@ def test_the_path_goes_on_through_whose_end_let_a_client_be_sent_out(tmp_path: P
         upload_end_s=[4, 20],
         client=[1, 0],
     )
-    result = edited(result, "rounds", start_s=[0, 0], end_s=[2, 20], last_arrival_s=["", 20])
+    result = edited(
+        result, "rounds", start_s=[0, 0], end_s=[2, 20], last_arrival_s=["", 20], arrived=[0, 2]
+    )
     assert seconds(Anatomy.of(result)) == [
         {"wait": 2},  # nobody arrived by then
         {"download": 1, "compute": 11, "upload": 6},
