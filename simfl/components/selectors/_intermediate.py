@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from itertools import combinations_with_replacement, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simfl.components.selectors._determinantal import (
     choose_eigenvectors,
@@ -24,16 +25,22 @@ from simfl.components.selectors._vectors import Vectors
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids, Rng
 
-FEW, RANKS = 10, (60, 120)
+FEW, RANKS = 10, (31, 120)
 """Directions in which a kernel is known to choose up to so many items, and more: beyond that what
-is drawn is hardly kept more often."""
-_ROUNDING = 1e-12
-"""How much more likely an item is taken to be than it was computed; more may be, less may not."""
+is drawn is hardly kept more often.  With a vector of ones, 31 are columns that fill registers."""
+_ROUNDING = 1e-5
+"""What may be wrong with the diagonal of a kernel less what is known of it, as a share of the
+diagonal: all pairs are looked at in single precision.  An item may be taken to be more likely than
+it is, not less."""
 
 
 def rank_for(k: int) -> int:
     """Return in how many directions a kernel should be known from which k items are chosen."""
     return RANKS[k > FEW]
+
+
+_TILE = 512
+"""Rows and columns of distances that are looked at at once: they stay in a processor's cache."""
 
 
 class Sketch:
@@ -79,24 +86,44 @@ class Sketch:
         own, _ = np.linalg.qr(np.column_stack([np.ones(n - known), self._from(some)[:, known:].T]))
         basis = np.zeros((n, held + own.shape[1]))
         basis[:known, :held], basis[known:, held:] = self._basis, own
-        applied = np.zeros(basis.shape)  # distances times the basis
-        applied[:known, :held] = self._distances_applied
-        old, new = slice(0, held), slice(held, None)
-        for rows, columns in _tiles(known, n):
-            part = self._distances(rows, columns)
-            if rows == columns:
-                np.fill_diagonal(part, 0.0)
-            self._largest = max(self._largest, float(part.max()))
-            applied[rows, new] += part @ basis[columns, new]
-            if rows != columns:  # distances are symmetric
-                theirs = old if rows.start < known else new
-                applied[columns, theirs] += part.T @ basis[rows, theirs]
+        applied = self._apply(basis, known)
+        applied[:known, :held] += self._distances_applied
         if basis.shape[1] > self._rank + 1:
             turned = _leading(basis, applied / (self._largest or 1.0), self._rank)
             basis, applied = basis @ turned, applied @ turned
         self._basis, self._distances_applied = basis, applied
         self.parts += 1
         self._conclude()
+
+    def _apply(self, basis: Floats, known: int) -> Floats:
+        """Return `(n, b)` distances times a basis, but for those of `known` ones from each other.
+
+        In single precision, which is faster; the largest distance is as exact as any.
+        """
+        held = self._basis.shape[1]
+        old, new = slice(0, held), slice(held, None)
+        radius = math.sqrt(float(self._squares.max())) or 1.0
+        left, right = _factors(self._centred / radius)
+        single, applied = basis.astype(np.float32), np.zeros(basis.shape)
+        slack = 4 * (left.shape[1] + 8) * float(np.finfo(np.float32).eps) / 2
+        room = np.empty(_TILE**2, dtype=np.float32)  # asked for once: fresh memory takes as long
+        for rows, columns in _tiles(known, len(basis)):
+            shape = rows.stop - rows.start, columns.stop - columns.start
+            part = room[: math.prod(shape)].reshape(shape)
+            np.matmul(left[rows], right[columns].T, out=part)
+            if float(part.max()) + slack > (self._largest / radius) ** 2:
+                exact = self._distances(rows, columns)
+                if rows == columns:
+                    np.fill_diagonal(exact, 0.0)
+                self._largest = max(self._largest, float(exact.max()))
+            if rows == columns:
+                np.fill_diagonal(part, 0.0)
+            np.sqrt(np.abs(part, out=part), out=part)  # what is below zero is rounding
+            applied[rows, new] += part @ single[columns, new]
+            if rows != columns:  # distances are symmetric
+                theirs = old if rows.start < known else new
+                applied[columns, theirs] += part.T @ single[rows, theirs]
+        return applied * radius
 
     def _conclude(self) -> None:
         """Turn distances into similarities."""
@@ -114,7 +141,9 @@ class Sketch:
     def similarities(self, rows: Ids) -> Floats:
         """Return `(m, n)` rows of S (Eq. 14)."""
         if self._largest:
-            return 1.0 - self._from(rows) / self._largest
+            part = self._from(rows)
+            part /= self._largest
+            return np.subtract(1.0, part, out=part)
         same: Floats = (rows[:, None] == np.arange(len(self._squares))).astype(np.float64)
         return same
 
@@ -131,6 +160,14 @@ class Sketch:
         part += self._squares[columns]
         np.sqrt(np.clip(part, 0.0, None, out=part), out=part)
         return part
+
+
+def _factors(points: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return `(n, d + 2)` twice, whose rows' products are the points' squared distances."""
+    squares = np.einsum("ij,ij->i", points, points)[:, None]
+    ones = np.ones_like(squares)
+    left, right = np.hstack([-2.0 * points, squares, ones]), np.hstack([points, ones, squares])
+    return left.astype(np.float32), right.astype(np.float32)
 
 
 def _leading(basis: Floats, distances_applied: Floats, rank: int) -> Floats:
@@ -150,7 +187,7 @@ def _leading(basis: Floats, distances_applied: Floats, rank: int) -> Floats:
     return mixtures
 
 
-def _tiles(known: int, n: int, size: int = 512) -> Iterator[tuple[slice, slice]]:
+def _tiles(known: int, n: int, size: int = _TILE) -> Iterator[tuple[slice, slice]]:
     """Yield the blocks of an `(n, n)` symmetric table, but for the first `(known, known)` of it.
 
     On and above its diagonal.
@@ -172,15 +209,18 @@ class IntermediateKDpp:
         sketch: of L.
         ids: `(a,)` the items.
         k: how many are chosen.
+
+    Attributes:
+        scale: factor on L, so that about k are chosen where any number may be.
     """
 
     def __init__(self, sketch: Sketch, ids: Ids, k: int) -> None:
         self._sketch, self._ids, self._k = sketch, ids, k
-        diagonal, known = sketch.diagonal[ids], sketch.applied[ids]
+        diagonal, self._known = sketch.diagonal[ids], (known := sketch.applied[ids])
         values, turned = np.linalg.eigh(known.T @ known)
-        values = np.clip(values, 0.0, None)
-        rest = max(float(diagonal.sum() - values.sum()), 0.0)
-        self._scale = scale = _scale(values, rest, k)
+        values = np.where(values > _ROUNDING * diagonal.sum(), values, 0.0)
+        rest = max(float((1 - _ROUNDING) * diagonal.sum() - values.sum()), 0.0)
+        self.scale = scale = _scale(values, rest, k)
         inside = scale * values / (1 + scale * values)
         part = np.square(known @ turned) @ inside
         # How likely each item is to be chosen, about; and what that comes to.
@@ -190,6 +230,8 @@ class IntermediateKDpp:
         self.points = max(total**2 / 3, 1.0)
         """How many items a try looks at, about; beyond all bounds where no k differ."""
         self._log_kept = float(inside.sum()) - float(np.log1p(scale * values).sum())
+        beyond = np.clip(diagonal - np.square(known).sum(axis=1), 0.0, None)
+        self._beyond: Floats = beyond + _ROUNDING * diagonal
 
     def sample(self, rng: Rng, tries: int) -> Ids | None:
         """Return `(k,)` distinct items, ascending; None: so many tries were in vain."""
@@ -208,11 +250,13 @@ class IntermediateKDpp:
             return None
         points = np.searchsorted(self._cumulated, drawn, side="right")
         points = np.minimum(points, len(self._ids) - 1)
-        rows = self._sketch.similarities(self._ids[points])
-        share = np.sqrt(self.points * self._weights[points] / self._total)
-        kernel = self._scale * (rows @ rows.T) / np.outer(share, share)
         # det(I + kernel) is never above exp(-allowed); of these sets, those of k items count.
         allowed = self._log_kept - many * self._total / self.points
+        share = np.sqrt(self.points * self._weights[points] / self._total)
+        if self.log_at_most(points, share) + allowed < log_u:
+            return None
+        rows = self._sketch.similarities(self._ids[points])
+        kernel = self.scale * (rows @ rows.T) / np.outer(share, share)
         if np.linalg.slogdet(np.eye(many) + kernel).logabsdet + allowed < log_u:
             return None
         values, vectors = np.linalg.eigh(kernel)
@@ -222,6 +266,20 @@ class IntermediateKDpp:
         subspace = vectors[:, choose_eigenvectors(log_values, log_E, self._k, rng)]
         found: Ids = points[sample_projection(subspace, rng)]
         return found
+
+    def log_at_most(self, points: Ids, share: Floats) -> float:
+        """Return what log det(I + kernel) of some points is not above; it looks at no row of S.
+
+        Fischer's inequality parts what is known from what is beyond it, Hadamard's what is beyond.
+
+        Args:
+            points: `(m,)` positions of the items.
+            share: `(m,)` by which the rows and columns of their kernel are divided.
+        """
+        known = self._known[points] / share[:, None]
+        inside = np.eye(known.shape[1]) + self.scale * (known.T @ known)
+        outside = np.log1p(self.scale * self._beyond[points] / share**2)
+        return float(np.linalg.slogdet(inside).logabsdet + outside.sum())
 
 
 def _scale(values: Floats, rest: float, k: int) -> float:
