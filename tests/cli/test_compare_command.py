@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from simfl.cli import main
+from tests.cli.printing import printed
 
 SCENARIO = """\
 name: compared
@@ -35,15 +36,8 @@ def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "o"
 
 
-def printed(capsys: pytest.CaptureFixture[str], *words: object) -> str:
-    assert main(["compare", *map(str, words)]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
-
-
 def as_json(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str, Any]]:
-    return list(json.loads(printed(capsys, *words, "--format", "json")))
+    return list(json.loads(printed(capsys, "compare", *words, "--format", "json")))
 
 
 def summaries(top: Path, variant: str) -> list[dict[str, Any]]:
@@ -101,7 +95,7 @@ def test_targets_other_than_the_scenarios(top: Path, capsys: pytest.CaptureFixtu
 
 
 def test_csv_and_json_have_the_same_numbers(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = list(csv.DictReader(io.StringIO(printed(capsys, top, "--format", "csv"))))
+    rows = list(csv.DictReader(io.StringIO(printed(capsys, "compare", top, "--format", "csv"))))
     for row, line in zip(rows, as_json(capsys, top), strict=True):
         told = {name: value for name, value in row.items() if value}
         assert told.pop("variant") == line.pop("variant")
@@ -115,7 +109,7 @@ def test_csv_and_json_have_the_same_numbers(top: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("form", ["markdown", "latex", "table"])
 def test_what_people_read(form: str, top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = printed(capsys, top, "--format", form, "--baseline", "waits")
+    text = printed(capsys, "compare", top, "--format", form, "--baseline", "waits")
     words = " ".join(text.split())
     assert "whole runs" in words
     assert "never" in words
@@ -128,7 +122,7 @@ def test_what_people_read(form: str, top: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize("form", ["markdown", "latex", "table", "csv", "json"])
 def test_columns_are_chosen(form: str, top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = "time_s_to_10%,accuracy"
-    text = printed(capsys, top, "--format", form, "--columns", names)
+    text = printed(capsys, "compare", top, "--format", form, "--columns", names)
     assert "accuracy" in text
     assert "bytes" not in text
     assert "round" not in text.replace("toprule", "")
