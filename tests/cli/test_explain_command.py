@@ -1,0 +1,86 @@
+"""`simfl explain`: what it prints, and what can't be explained."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simfl.cli import main
+from simfl.errors import InputError
+from simfl.report.explanation import as_text
+from simfl.runs.explain import explain
+from tests.made_runs import made_run
+from tests.runs.explained import by_deadline, made
+
+
+def test_it_says_phases_whom_it_waited_for_and_what_would_help(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = made(tmp_path)
+    assert main(["explain", str(result.folder)]) == 0
+    text = capsys.readouterr().out
+    assert f"in all {result.end_s:.3f} s" in " ".join(text.split())
+    assert "Most often waited for: device" in text
+    assert max(len(line) for line in text.splitlines() if "--set" not in line) <= 100
+    assert "compute twice as fast: --set 'fleet[0].compute=" in text
+    assert main(["explain", str(result.folder), "--round", "2", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    ends = np.rint(result.column("end_s") * 1e9)
+    assert sum(told["phases_ns"].values()) == told["elapsed_ns"] == ends[1] - ends[0]
+    assert told["shortened_by"] == []
+    assert [part["outcome"] for part in told["participations"]] == ["arrived"] * 4
+    assert told["outcomes"] == {"arrived": 4}
+
+
+def test_it_says_that_a_run_goes_on(tmp_path: Path) -> None:
+    run = made_run(tmp_path, "v", 0, [0.1, 0.2], finished=False)
+    told = " ".join(as_text(explain(run, what_if=False)).split())  # however wide the terminal
+    assert "2 rounds in 20.0 s of virtual time so far, for it has not finished Along" in told
+
+
+def test_its_tables_fit_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = by_deadline(tmp_path)
+    for columns in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert main(["explain", str(result.folder), "--no-what-if"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= columns
+        [at] = [n for n, line in enumerate(lines) if line.startswith("  wait")]
+        folded = lines[at + 1].startswith(10 * " ")
+        assert folded == (columns == 80)
+
+
+def test_it_is_told_what_can_not_be_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", str(tmp_path)]) == 2
+    assert "is not a run folder" in capsys.readouterr().err
+    result = made(tmp_path)
+    assert main(["explain", str(tmp_path)]) == 2
+    told = f"{tmp_path} is not a run folder; below it there are {result.folder}\n"
+    assert told in capsys.readouterr().err
+    assert main(["explain", str(result.folder), "--round", "9"]) == 2
+    assert "has no round 9; its rounds: 1 to 4" in capsys.readouterr().err
+    assert main(["explain", str(result.folder), "--round", "1", "--what-if"]) == 2
+    assert "--what-if runs the clock of a whole run again" in capsys.readouterr().err
+    assert main(["explain", str(result.folder), "--no-what-if"]) == 0
+    assert "not computed: not asked for" in capsys.readouterr().out
+
+
+def test_a_strangers_code_is_not_run_unasked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = made(tmp_path)
+    path = result.folder / "scenario.yaml"
+    text = path.read_text()
+    path.write_text(text.replace("name: uniform", "name: 'stranger:Evil'"))
+    assert main(["explain", str(result.folder)]) == 0
+    assert "--allow-code to allow it" in capsys.readouterr().out
+
+
+def test_rounds_that_are_not_there_are_refused_from_python_too(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no round 0"):
+        explain(made(tmp_path), 0)
