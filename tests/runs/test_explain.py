@@ -73,6 +73,14 @@ def test_when_devices_left_is_in_the_log(tmp_path: Path) -> None:
         assert 0 <= part.cut_off_after_s < 60 / 20
 
 
+def test_who_was_cut_off_before_the_first_byte_was_no_further(tmp_path: Path) -> None:
+    rounds = {"clients": 4, "stop": {"rounds": 1}, "policy": {"deadline": "2 s"}}
+    fleet = {"count": 8, "compute": "50 samples/s", "latency": "3 s"}
+    told = explain(made(tmp_path, fleet=fleet, rounds=rounds), 1)
+    cut_off = {(part.cut_off_in, part.cut_off_after_s) for part in told.participations}
+    assert cut_off == {("download", 2.0)}
+
+
 def test_of_many_participations_the_first_are_printed(tmp_path: Path) -> None:
     rounds = {"clients": 50, "stop": {"rounds": 1}}
     result = made(tmp_path, fleet={"count": 50, "compute": "50 samples/s"}, rounds=rounds)

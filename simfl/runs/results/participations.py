@@ -50,7 +50,9 @@ def participations_of(run: RunResult, round_: int) -> list[Participation]:
     rows = np.flatnonzero(run.part("round") == round_)
     stops_s = _stops_s(run, round_, len(rows))
     sizes = {way: _size(run, way) for way in ("download", "upload")}
-    has_model = not run.part("download_bytes")[rows].any()
+    # Who answers a question is brought the model; without any, nobody has it beforehand.
+    asked = run.column("probe_bytes")[run.column("round") <= round_].any()
+    has_model = bool(asked) and not run.part("download_bytes")[rows].any()
     ranked = sorted(rows.tolist(), key=lambda row: _rank(run, row))
     return [_participation(run, row, stops_s, sizes, has_model) for row in ranked]
 
