@@ -68,8 +68,30 @@ def roundless(groups: Groups) -> list[str]:
         if ended:
             seeds = f" ({formats.plural(len(ended), 'seed')})" if len(runs) > 1 else ""
             end = formats.duration(ended[0].end_s)
-            told.append(f"{name}: the run ended, at {end}, before any round did{seeds}.")
+            why = _waited_for(ended[0]) if all(map(_asked_nobody, ended)) else ""
+            told.append(f"{name}: the run ended, at {end}, before any round did{seeds}{why}.")
     return told
+
+
+def _asked_nobody(run: RunResult) -> bool:
+    """Return whether a run was stopped by its own rule before anybody was asked to take part."""
+    summary = run.summary
+    refused = any(key.startswith("refused_") for key in summary)
+    stopped = summary.get("finished") in STOPS  # whatever else ended it is told
+    return stopped and not (summary["participations"] or refused)
+
+
+def _waited_for(run: RunResult) -> str:
+    """Return what a run waited for that asked nobody, as far as its policy says it."""
+    from simfl.sim.policies.base import policies
+
+    policy = run.component("rounds", "policy")
+    if policy not in policies.names() or not policies.get(policy).has_quorum:
+        return "; nobody was ever asked"
+    return (
+        "; nobody was ever asked, for a round begins once enough clients are available at once "
+        "(`rounds.min_clients` says how many)"
+    )
 
 
 def ended_early(groups: Groups) -> list[str]:

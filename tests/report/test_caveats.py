@@ -61,6 +61,18 @@ def test_a_run_that_ended_before_a_round_did_says_so(run_tiny: RunTiny) -> None:
     assert roundless({"tiny": [short, run_tiny()]}) == [told[:-1] + " (1 seed)."]
 
 
+def test_a_run_that_never_had_its_quorum_names_it(run_tiny: RunTiny) -> None:
+    """It had ended before a round did, and that was all."""
+    absent = {"fleet.availability": {"name": "on_off", "on": "1 min", "off": "20 h"}}
+    result = run_tiny({**absent, "rounds.stop": {"time": "1 h"}})
+    [told] = roundless({"tiny": [result]})
+    assert "before any round did; nobody was ever asked, for a round begins once enough" in told
+    assert "`rounds.min_clients`" in told
+    policy = {"rounds.policy": "fedasync", "aggregation": "fedasync", "rounds.stop.time": "1 s"}
+    [told] = roundless({"tiny": [run_tiny({**absent, **policy})]})
+    assert told.endswith("before any round did; nobody was ever asked.")
+
+
 def test_a_run_that_could_not_go_on_says_so(run_tiny: RunTiny) -> None:
     """All batteries were empty after eight of twenty minutes, which only `summary.json` knew."""
     battery = {"capacity": "20 J", "minimum": "10%"}
