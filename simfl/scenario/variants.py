@@ -132,7 +132,7 @@ def read_with(document: Document, only: Sequence[str]) -> Scenario:
             return scenario
     told = report(document, problems)
     if document.overrides and (having := list(islice(_having(document), FEW))):
-        told += f"\nwith {called('--variant', 'only')} {' or '.join(having)} it can be set"
+        told += f"\nwith {called('--variant', 'variants')} {' or '.join(having)} it can be set"
     raise ScenarioError(told)
 
 
