@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from simfl.build.builder import Builder
 from simfl.coordinators.base import MODEL
 from simfl.core.blame import blaming_code_of
 from simfl.core.evaluation import Evaluation
+from simfl.core.files import failure
 from simfl.core.types import Flags, Floats, Params
 from simfl.errors import InputError, RunError
 from simfl.runs.folder.eventlog import finite
@@ -155,17 +157,27 @@ def evaluate(run: RunResult, options: Options | None = None) -> ClientEvaluation
 
 
 def _model(path: Path, builder: Builder) -> Params:
-    """Return the model `(p,)` in a run's folder."""
+    """Return the model `(p,)` in a run's folder.
+
+    Raises:
+        InputError: it may not be read.
+        RunError: it is missing or damaged.
+    """
     import torch
 
     from simfl.training.flat import build, from_state_dict
 
     task = builder.task
     try:
+        with ZipFile(path) as parts:  # PyTorch does not compare their checksums
+            if part := parts.testzip():
+                raise BadZipFile(f"{part} is not what was written")
         tensors = torch.load(path, map_location="cpu", weights_only=True)
         return from_state_dict(build(task.model, task.shape, task.classes), tensors)
     except FileNotFoundError:
         raise RunError(f"{path} is missing") from None
+    except OSError as error:
+        raise failure(f"can't read {path}", error) from error
     except Exception as error:  # whatever PyTorch says of a file that is none of its own
         raise RunError(f"{path} is damaged: {error}") from error
 

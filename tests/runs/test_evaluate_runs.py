@@ -162,6 +162,12 @@ def test_what_can_not_be_evaluated(run_tiny: RunTiny) -> None:
     model.write_bytes(b"torn")
     with pytest.raises(RunError, match=r"model.pt is damaged"):
         evaluate(RunResult(folder))
+    torch.save(tensors, model)
+    bits = bytearray(model.read_bytes())
+    bits[bits.index(next(iter(tensors.values())).numpy().tobytes())] ^= 1
+    model.write_bytes(bits)  # PyTorch reads it, and other accuracies were told
+    with pytest.raises(RunError, match=r"model.pt is damaged: .*/data/0 is not what was written"):
+        evaluate(RunResult(folder))
     model.unlink()
     with pytest.raises(RunError, match=r"model.pt is missing"):
         evaluate(RunResult(folder))
