@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from simfl.core.arguments import called, require_kind
 from simfl.errors import InputError
 from simfl.runs.folder.folder import (
     PROVENANCE,
+    SCENARIO,
     SUCH_AS,
     is_finished,
     is_run,
@@ -118,11 +120,15 @@ def resume(
 
 def _tell_changed(folder: Path, recorded: Mapping[str, Any], scenario: Scenario) -> None:
     """Tell of files that are others now than when the run in `folder` was begun; note them."""
-    if names := changed(recorded, scenario):
+    names = changed(recorded, scenario)
+    digest = sha256((folder / SCENARIO).read_bytes()).hexdigest()
+    own = [] if digest == recorded["scenario_sha256"] else [SCENARIO]
+    if names or own:
         _LOG.warning(
             "%s seed %s: changed since it was begun: %s; what is replayed is compared with its log",
-            recorded["variant"], recorded["seed"], ", ".join(names),
+            recorded["variant"], recorded["seed"], ", ".join([*own, *names]),
         )  # fmt: skip
+    if names:
         write_json(folder / PROVENANCE, {**recorded, "files": contents(scenario)})
 
 

@@ -9,7 +9,7 @@ import pytest
 from simfl import Options
 from simfl.errors import RunError
 from simfl.runs.folder.checkpoint import FILE, PREVIOUS, load, save
-from simfl.runs.folder.folder import CHECKPOINT
+from simfl.runs.folder.folder import CHECKPOINT, SCENARIO
 from simfl.runs.job import jobs
 from simfl.runs.run import resume, run_one
 from tests.runs.resuming import EAGER, Stopped, contents, scenario, stop_after
@@ -95,6 +95,17 @@ def test_a_changed_log_is_an_error_that_shows_both_lines(cut) -> None:
     (folder / "events.jsonl").write_text("".join(lines))
     with pytest.raises(RunError, match=r"line 4 differs from the recorded one.*\n.*\n.*replayed"):
         resume(folder)
+
+
+def test_a_scenario_that_has_changed_is_told_of(cut, caplog: pytest.LogCaptureFixture) -> None:
+    """Where only what is still to come hangs on it, such as the end, no replay shows it."""
+    folder, _ = cut
+    path = folder / SCENARIO
+    text = path.read_text()
+    path.write_text(text.replace("{rounds: 4}", "{rounds: 5}"))
+    assert path.read_text() != text
+    assert resume(folder).summary["rounds"] == 5
+    assert "default seed 0: changed since it was begun: scenario.yaml; what is" in caplog.text
 
 
 def test_a_finished_run_is_left_alone(cut) -> None:
