@@ -125,8 +125,8 @@ def sentences(facts: FleetFacts) -> list[str]:
     lines.append(
         f"A synchronous round with {whom} drawn uniformly takes "
         f"{formats.duration(facts.expected_round_s)} in the mean, if everybody is online and has "
-        f"every link to itself; what selector {facts.selector!r} asks of participants counts too, "
-        "and the server's time."
+        "every link to itself"
+        + (f", {formats.listed(facts.included)} included." if facts.included else ".")
     )
     if facts.left_out:
         lines.append(f"Left out of that: {formats.listed(facts.left_out)}.")

@@ -68,6 +68,7 @@ class FleetFacts:
         asked_s: how long what the selector asks before it first chooses takes (0: it asks nothing).
         expected_round_s: mean duration of a synchronous round, what participants measure for the
             selector and the server's time included, what it asks before choosing left out.
+        included: what of that is neither training nor sending models, in words.
         left_out: keys of the scenario that make rounds longer or shorter than that.
         with_battery: groups whose devices have one.
         columns: `(n,)` each number of every device.
@@ -82,6 +83,7 @@ class FleetFacts:
     selector: str
     asked_s: float
     expected_round_s: float
+    included: list[str]
     left_out: list[str]
     with_battery: list[str]
     columns: Mapping[str, Floats]

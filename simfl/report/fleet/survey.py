@@ -72,6 +72,7 @@ def survey(builder: Builder) -> FleetFacts:
         selector.name,
         _asking_s(timeline, server, asked) if overrides(selector, Selector.probe) else 0.0,
         round_s,
+        _included(scenario),
         _left_out(scenario, enforced_s),
         [group.name for group in fleet.groups if group.batteries is not None],
         columns,
@@ -95,6 +96,13 @@ def _expected_round_s(
     in_time = int((alone_s <= limit_s).sum())
     aggregates = 1 - chance_of_none(len(alone_s), in_time, asked)
     return expected_order(np.minimum(alone_s, limit_s), asked, wanted) + aggregates * server_s
+
+
+def _included(scenario: Scenario) -> list[str]:
+    """Return what takes time in a round besides training and sending models."""
+    selector, server_s = scenario.selection, scenario.rounds.policy.server_time
+    asks = [f"what selector {selector.name!r} asks of participants"] if selector.wants else []
+    return [*asks, "the server's time"] if server_s else asks
 
 
 def _left_out(scenario: Scenario, limit_s: float) -> list[str]:

@@ -146,6 +146,16 @@ def test_what_the_expected_round_leaves_out_is_told() -> None:
     assert found.as_dict()["left_out"] == found.left_out
 
 
+def test_what_the_expected_round_includes_is_told_where_it_takes_time() -> None:
+    """Of uniform selection, which asks nothing, what it "asks of participants" counted."""
+    assert sentences(facts())[0].endswith(" every link to itself.")
+    asking = sentences(facts(selection="oort"))[0]
+    assert asking.endswith("itself, what selector 'oort' asks of participants included.")
+    policy = {"name": "synchronous", "server_time": "2 s"}
+    both = sentences(facts(selection="afl", rounds={"clients": 2, "policy": policy}))[0]
+    assert both.endswith("'afl' asks of participants and the server's time included.")
+
+
 def test_who_is_late(tmp_path: Path) -> None:
     policy = {"name": "synchronous", "deadline": {"stragglers": "30%"}}
     timed = facts(rounds={"clients": 4, "policy": policy})
