@@ -50,8 +50,9 @@ class Unknown:
 
         That is how a path is written in a file, a missing key whose description has the word, one
         beside it but for a letter, a key that is called so elsewhere and takes such a value, one
-        beside it that is spelt alike, one elsewhere, or an option of other components; or else all
-        there are beside it.
+        beside it that is spelt alike, one elsewhere, an option of other components, a key that is
+        called so elsewhere and may lack but a unit, or one beside it whose description has the
+        word; or else all there are beside it.
         """
         beside = [] if self.owner is None else option_names(self.owner)
         if hint := _rewritten(self.name, beside):
@@ -75,7 +76,12 @@ class Unknown:
             return listed_hint(paths)
         above = plain(dotted(self.path[:-1]))
         kinds = (key.members for path, key in elsewhere.items() if plain(path) == above)
-        return self._of_others(next(kinds, None)) or nearest(self.name, beside)
+        if hint := self._of_others(next(kinds, None)):
+            return hint
+        described = [name for name in beside if describes(self.owner, name, self.name)]
+        unitless = type(self.value) in (int, float)  # told once the key is where it belongs
+        paths = _called(self.name, elsewhere if unitless else {}) or described
+        return listed_hint(paths) if 0 < len(paths) <= MOST else nearest(self.name, beside)
 
     def _of_others(self, members: Registry[Any] | None) -> str:
         """Return which of these components have such an option, or go by such a name."""
