@@ -51,21 +51,12 @@ def started(
     Raises:
         RunError: the machine has no room for another process.
     """
-    start = context()
     try:
-        near, far = start.Pipe()
         try:
-            process: BaseProcess = start.Process(  # type: ignore[attr-defined]
-                target=target, args=(far,), name=name, daemon=daemon
-            )
-            main = nullcontext() if with_main else without_main()
-            with main, limited_threads(), _ctrl_c_waits():
-                process.start()
-        except BaseException:
-            near.close()
-            raise
-        finally:
-            far.close()
+            return _started(context(), target, name, daemon, with_main)
+        except ChildProcessError:  # this one was forked off a process that has such a server
+            spawn = multiprocessing.get_context("spawn")
+            return _started(spawn, target, name, daemon, with_main)
     except (OSError, EOFError) as error:
         why = getattr(error, "strerror", None) or "the process that starts them is gone"
         raise RunError(
@@ -73,6 +64,28 @@ def started(
             f"{called('--workers (or --jobs)', 'workers (or jobs)')}, or raise the limit "
             "(ulimit -n for files, ulimit -u for processes)"
         ) from error
+
+
+def _started(
+    start: BaseContext,
+    target: Callable[[Connection], None],
+    name: str,
+    daemon: bool,
+    with_main: bool,
+) -> tuple[Connection, BaseProcess]:
+    near, far = start.Pipe()
+    try:
+        process: BaseProcess = start.Process(  # type: ignore[attr-defined]
+            target=target, args=(far,), name=name, daemon=daemon
+        )
+        main = nullcontext() if with_main else without_main()
+        with main, limited_threads(), _ctrl_c_waits():
+            process.start()
+    except BaseException:
+        near.close()
+        raise
+    finally:
+        far.close()
     return near, process
 
 

@@ -1,5 +1,6 @@
 """Processes that make one call after the other."""
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -130,6 +131,25 @@ def test_a_process_without_room_for_a_thread_ends_in_a_line(
     monkeypatch.setattr(threading.Thread, "start", start)
     with pytest.raises(SystemExit, match=r"a process has no room for a thread; .*ulimit -u"):
         begin_thread(print, "never")
+
+
+def test_a_program_that_was_forked_off_another_starts_its_own() -> None:
+    """There were "no child processes", for want of files or processes, it was told."""
+    assert call_all([say_who], [0.0], 1, 1, lambda *_: None) == {}  # its server is this one's
+    fork = multiprocessing.get_context("fork")
+    near, far = fork.Pipe()
+
+    def run() -> None:
+        said: list[int] = []
+        failures = call_all([say_who], [0.0], 1, 1, lambda _, pid: said.append(pid))
+        far.send((dict(failures), len(said)))
+
+    process = fork.Process(target=run)
+    process.start()
+    far.close()
+    assert near.recv() == ({}, 1)
+    process.join()
+    near.close()
 
 
 def test_nobody_is_left() -> None:
