@@ -12,6 +12,7 @@ k-DPP without looking at all items", NeurIPS 2020.
 import math
 from collections.abc import Iterator
 from itertools import combinations_with_replacement, product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,8 @@ def rank_for(k: int) -> int:
     return RANKS[k > FEW]
 
 
+_NEAR = 1e-5
+"""Squared distances, of points as far as 1 from the origin, that single precision blurs."""
 _TILE = 512
 """Rows and columns of distances that are looked at at once: they stay in a processor's cache."""
 
@@ -98,7 +101,8 @@ class Sketch:
     def _apply(self, basis: Floats, known: int) -> Floats:
         """Return `(n, b)` distances times a basis, but for those of `known` ones from each other.
 
-        In single precision, which is faster; the largest distance is as exact as any.
+        In single precision, which is faster, but for blocks with distances that are too small for
+        that or may be the largest of all.
         """
         held = self._basis.shape[1]
         old, new = slice(0, held), slice(held, None)
@@ -111,18 +115,22 @@ class Sketch:
             shape = rows.stop - rows.start, columns.stop - columns.start
             part = room[: math.prod(shape)].reshape(shape)
             np.matmul(left[rows], right[columns].T, out=part)
-            if float(part.max()) + slack > (self._largest / radius) ** 2:
-                exact = self._distances(rows, columns)
-                if rows == columns:
-                    np.fill_diagonal(exact, 0.0)
-                self._largest = max(self._largest, float(exact.max()))
             if rows == columns:
-                np.fill_diagonal(part, 0.0)
-            np.sqrt(np.abs(part, out=part), out=part)  # what is below zero is rounding
-            applied[rows, new] += part @ single[columns, new]
+                np.fill_diagonal(part, 1.0)
+            near, far = float(part.min()), float(part.max())
+            distances: NDArray[Any]
+            if near > _NEAR and far + slack <= (self._largest / radius) ** 2:
+                distances = np.sqrt(part, out=part)
+            else:
+                exact = self._distances(rows, columns)
+                self._largest = max(self._largest, float(exact.max()))
+                distances = exact / radius
+            if rows == columns:
+                np.fill_diagonal(distances, 0.0)
+            applied[rows, new] += distances @ single[columns, new]
             if rows != columns:  # distances are symmetric
                 theirs = old if rows.start < known else new
-                applied[columns, theirs] += part.T @ single[rows, theirs]
+                applied[columns, theirs] += distances.T @ single[rows, theirs]
         return applied * radius
 
     def _conclude(self) -> None:
@@ -218,8 +226,8 @@ class IntermediateKDpp:
         self._sketch, self._ids, self._k = sketch, ids, k
         diagonal, self._known = sketch.diagonal[ids], (known := sketch.applied[ids])
         values, turned = np.linalg.eigh(known.T @ known)
-        values = np.where(values > _ROUNDING * diagonal.sum(), values, 0.0)
-        rest = max(float((1 - _ROUNDING) * diagonal.sum() - values.sum()), 0.0)
+        values = np.clip(values, 0.0, None)
+        rest = max(float(diagonal.sum() - values.sum()), 0.0)
         self.scale = scale = _scale(values, rest, k)
         inside = scale * values / (1 + scale * values)
         part = np.square(known @ turned) @ inside
