@@ -29,7 +29,7 @@ from simfl.core.types import Floats, Ids, Rng
 FEW, RANKS = 10, (31, 120)
 """Directions in which a kernel is known to choose up to so many items, and more: beyond that what
 is drawn is hardly kept more often.  With a vector of ones, 31 are columns that fill registers."""
-_ROUNDING = 1e-5
+_ROUNDING = 2e-6
 """What may be wrong with the diagonal of a kernel less what is known of it, as a share of the
 diagonal: all pairs are looked at in single precision.  An item may be taken to be more likely than
 it is, not less."""
@@ -109,6 +109,9 @@ class Sketch:
         radius = math.sqrt(float(self._squares.max())) or 1.0
         left, right = _factors(self._centred / radius)
         single, applied = basis.astype(np.float32), np.zeros(basis.shape)
+        # Distances are added up less what they are about, so that sums are small, hence exact.
+        spread = self._squares.mean() - np.square(self._centred.mean(axis=0)).sum()
+        about = math.sqrt(2 * max(float(spread), 0.0)) / radius
         slack = 4 * (left.shape[1] + 8) * float(np.finfo(np.float32).eps) / 2
         room = np.empty(_TILE**2, dtype=np.float32)  # asked for once: fresh memory takes as long
         for rows, columns in _tiles(known, len(basis)):
@@ -127,10 +130,13 @@ class Sketch:
                 distances = exact / radius
             if rows == columns:
                 np.fill_diagonal(distances, 0.0)
+            distances -= about
             applied[rows, new] += distances @ single[columns, new]
             if rows != columns:  # distances are symmetric
                 theirs = old if rows.start < known else new
                 applied[columns, theirs] += distances.T @ single[rows, theirs]
+        applied[:, new] += about * basis[:, new].sum(axis=0)
+        applied[known:, old] += about * basis[:, old].sum(axis=0)
         return applied * radius
 
     def _conclude(self) -> None:
