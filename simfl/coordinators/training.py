@@ -1,7 +1,6 @@
 """Real training behind the door: answers the server's questions with tensors."""
 
 import io
-import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -15,16 +14,16 @@ from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosin
 from simfl.coordinators.early import EarlyResults
 from simfl.coordinators.global_model import GlobalModel
 from simfl.coordinators.guarded_aggregator import GuardedAggregator
+from simfl.coordinators.model_versions import ModelVersions
+from simfl.coordinators.nonsense import blame_for_nonsense
 from simfl.coordinators.outcome import outcome_of
 from simfl.coordinators.update_path import UpdatePath
-from simfl.core.at_work import names, users_own
 from simfl.core.blame import blaming
 from simfl.core.evaluation import Evaluation
 from simfl.core.readonly import read_only
 from simfl.core.returned import expect
 from simfl.core.types import Floats, Params
 from simfl.core.work import OrderBatch, Plan, WorkOrder, WorkResult
-from simfl.errors import ComponentError
 from simfl.sim.coordinator import Aggregated, Arrival
 from simfl.training.executors.base import Executor
 from simfl.training.executors.sums import Sum, is_sound
@@ -55,11 +54,10 @@ class TrainingCoordinator(BaseCoordinator):
         nominal: Plan,
     ) -> None:
         super().__init__(self._execute, choosing)
-        self.version = 0
         self._executor = executor
         self._guarded = GuardedAggregator(aggregator)
         self._global = model
-        self._models: dict[int, Params] = {0: model.initial}
+        self._versions = ModelVersions(model.initial)
         self._nominal = nominal
         self._path = path
         self._early = EarlyResults(self._execute)
@@ -68,7 +66,12 @@ class TrainingCoordinator(BaseCoordinator):
     @property
     def model(self) -> Params:
         """`(p,)` the present global model."""
-        return self._models[self.version]
+        return self._versions.model
+
+    @property
+    def version(self) -> int:
+        """Of the present global model."""
+        return self._versions.present
 
     @override
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
@@ -83,7 +86,7 @@ class TrainingCoordinator(BaseCoordinator):
         """Clients answer about the model that they were sent, whatever was aggregated meanwhile."""
         version = self._answers.end(view)
         ids, took_s = np.array(clients, dtype=np.int64), np.array(durations_s)
-        return self._answers.to(probe, ids, took_s, view, version, self._models[version])
+        return self._answers.to(probe, ids, took_s, view, version, self._versions[version])
 
     def _train_aside(
         self, clients: Sequence[int], view: View, version: int
@@ -94,7 +97,7 @@ class TrainingCoordinator(BaseCoordinator):
             seed = self._seeds.number("probe", client, *moment(view))
             order = WorkOrder(client, -view.round, view.round, version, self._nominal, seed)
             orders.append(self.ledger.issue(order))
-        base = read_only(self._models[version])
+        base = read_only(self._versions[version])
         return [
             self._path.received(result, base) if is_sound(result) else result
             for result in self.ledger.collect(orders)
@@ -111,7 +114,8 @@ class TrainingCoordinator(BaseCoordinator):
         else:
             good, discarded = summed.results, summed.discarded
         if discarded:
-            self._refuse_nonsense([client for client, _ in discarded], round_)
+            clients = [client for client, _ in discarded]
+            blame_for_nonsense(self._executor.task, self._global, clients, round_)
         contributions: list[Contribution] = []
         if good:
             received = [self._contribution(r, by_key[r.order.key]) for r in good]
@@ -121,8 +125,7 @@ class TrainingCoordinator(BaseCoordinator):
                 self._observe(round_, selected, contributions, by_key)
                 change = model - self.model
             self._path.moved(self.version, change)
-            self.version += 1
-            self._models[self.version] = model
+            self._versions.add(model)
         self._forget_old_models()
         counted = {c.result.order.key: c.result.loss for c in contributions}
         return Aggregated(
@@ -140,29 +143,12 @@ class TrainingCoordinator(BaseCoordinator):
         good = [result for result in results if is_sound(result)]
         return good, [result.order.key for result in results if not is_sound(result)]
 
-    def _refuse_nonsense(self, clients: Sequence[int], round_: int) -> None:
-        """Blame users' code that makes no finite numbers; else training has diverged.
-
-        A model and a loss that do so where training begins are to blame, an optimizer always is.
-        """
-        task = self._executor.task
-        blamed = users_own([task.training.optimizer])
-        if not blamed and (judged := users_own([task.model, task.training.loss])):
-            began_at = self._global.judge(self._global.initial).loss
-            blamed = [] if math.isfinite(began_at) else judged
-        if blamed:
-            raise ComponentError(
-                f"{names(blamed)}, training clients {sorted(clients)} in round {round_}: expected "
-                "finite parameters and losses, got some that are not; if training diverges, a "
-                "smaller learning rate helps"
-            )
-
     @override
     def keeps(self, order: WorkOrder) -> bool:
         """Trains now, for the decision needs the update."""
         [result] = self.ledger.collect([order])
         self._early.keep(order, result)
-        return self._path.keeps(result.params - self._models[order.base], order)
+        return self._path.keeps(result.params - self._versions[order.base], order)
 
     @override
     def drop(self, order: WorkOrder) -> None:
@@ -232,7 +218,7 @@ class TrainingCoordinator(BaseCoordinator):
 
     def _contribution(self, result: WorkResult, arrival: Arrival) -> Contribution:
         """Return what the server receives of `result`."""
-        base = read_only(self._models[result.order.base])
+        base = read_only(self._versions[result.order.base])
         received = self._path.received(result, base)
         return Contribution(
             received, base, arrival.staleness, arrival.copies, arrival.tier, arrival.arrived_s
@@ -254,7 +240,7 @@ class TrainingCoordinator(BaseCoordinator):
     def _forget_old_models(self) -> None:
         needed = {order.base for order in [*self.ledger.open, *self._early.orders]}
         needed |= {self.version, *self._answers.versions}
-        self._models = {v: params for v, params in self._models.items() if v in needed}
+        self._versions.forget(needed)
         self._path.forget(needed)
 
     def _execute(self, orders: Sequence[WorkOrder]) -> Sequence[WorkResult]:
@@ -267,8 +253,8 @@ class TrainingCoordinator(BaseCoordinator):
         return results
 
     def _batch(self, orders: Sequence[WorkOrder]) -> OrderBatch:
-        bases = {order.base: self._models[order.base] for order in orders}
-        return OrderBatch(bases, orders, self._guarded.corrections(orders, self.model))
+        corrections = self._guarded.corrections(orders, self.model)
+        return OrderBatch(self._versions.bases(orders), orders, corrections)
 
     @override
     def evaluate(self, round_: int) -> Evaluation | None:
@@ -289,8 +275,7 @@ class TrainingCoordinator(BaseCoordinator):
     @override
     def state_dict(self) -> dict[str, Any]:
         return {
-            "version": self.version,
-            "models": dict(self._models),
+            **self._versions.state_dict(),
             "trial": self._answers.trial,
             "path": self._path.state_dict(),
             "selector": self._selector.state_dict(),
@@ -299,8 +284,7 @@ class TrainingCoordinator(BaseCoordinator):
 
     @override
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self.version = state["version"]
-        self._models = dict(state["models"])
+        self._versions.load_state_dict(state)
         self._answers.trial = state["trial"]
         self._path.load_state_dict(state["path"])
         self._selector.load_state_dict(state["selector"])
