@@ -86,6 +86,20 @@ def users_line(raised: TracebackType | None, owner: type | None = None) -> str |
     return None
 
 
+def message_with_line(error: BaseException) -> str:
+    """Return what an error says, and the user's line that it comes from, if one is."""
+    place = users_line(error.__traceback__)
+    where = f" ({place})" if place else ""
+    return str(error).partition("\n")[0] + where  # pydantic appends where to read more
+
+
+def import_failure(error: BaseException) -> str:
+    """Return what goes on where a name ends: why that can't be imported."""
+    plain = isinstance(error, ImportError | AttributeError | InputError)
+    kind = "" if plain else f"{type(error).__name__}: "
+    return f"can't be imported: {kind}{message_with_line(error)}"
+
+
 class NotImported(InputError):
     """A module was not imported; the message goes on where a name ends."""
 

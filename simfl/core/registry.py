@@ -5,17 +5,15 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
-from functools import cache, cached_property
-from importlib.metadata import EntryPoint, distributions
 from importlib.util import find_spec
-from types import ModuleType
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from simfl.core.code import NotImported, named_class, users_line
+from simfl.core.code import NotImported, import_failure, message_with_line, named_class
 from simfl.core.component import Component
+from simfl.core.plugins import Plugins
 from simfl.core.units import as_text
 from simfl.errors import InputError, NameNotFound
 
@@ -31,13 +29,6 @@ def nested(message: str, model: type[BaseModel], error: ValidationError) -> Pyda
     return PydanticCustomError(
         NESTED, "{message}", {"message": message, "model": model, "errors": errors}
     )
-
-
-@cache
-def _advertised() -> list[EntryPoint]:
-    """Return what installed distributions advertise to simfl, by name; looked up once."""
-    points = (point for installed in distributions() for point in installed.entry_points)
-    return sorted({p for p in points if p.group.startswith("simfl.")}, key=lambda p: p.name)
 
 
 C = TypeVar("C", bound=Component)
@@ -73,9 +64,9 @@ class Registry(Generic[C]):
         self.kind = kind
         self.package = package
         self.plural = package.rpartition(".")[2]
-        self.group = f"simfl.{self.plural}"
         self.default = default
         self._adopt = adopt
+        self._plugins = Plugins(kind, f"simfl.{self.plural}")
         self.classes: dict[str, type[C]] = {}
         self._loaded = False
         self._installed: frozenset[type[C]] = frozenset()  # what any process finds by name
@@ -112,35 +103,17 @@ class Registry(Generic[C]):
         package = importlib.import_module(self.package)
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{self.package}.{module.name}")
-        for plugin in self._plugins:
-            self._load_plugin(plugin)
-        homes = ("simfl.", *(plugin.module for plugin in self._plugins))
+        self._plugins.load(self._register_plugin, self.classes)
+        homes = ("simfl.", *self._plugins.modules)
         known = self.classes.values()
         self._installed = frozenset(
             member for member in known if member.__module__.startswith(homes)
         )
         self._loaded = True
 
-    def _load_plugin(self, plugin: EntryPoint) -> None:
-        """Import what registers itself, or register a class by its entry point's name."""
-        installed = f"plugin {plugin.value!r}, installed for {self.group},"
-        try:
-            named = plugin.load()
-            if not isinstance(named, ModuleType):
-                self.register(plugin.name)(self._component(plugin.value, named))
-        except (Exception, SystemExit) as error:
-            raise InputError(f"{installed} {_failure(error)}") from error
-        package = plugin.module.partition(".")[0]
-        homes = {member.__module__.partition(".")[0] for member in self.classes.values()}
-        if plugin.name not in self.classes and package not in homes:
-            raise InputError(
-                f"{installed} registers no {self.kind}; name the class in its entry point, as in "
-                f"{plugin.name} = '{plugin.module}:Name'"
-            )
-
-    @cached_property
-    def _plugins(self) -> list[EntryPoint]:
-        return [point for point in _advertised() if point.group == self.group]
+    def _register_plugin(self, name: str, place: str, named: object) -> None:
+        """Register what is at ``module:attribute``, its `place`, under an entry point's `name`."""
+        self.register(name)(self._component(place, named))
 
     def _import(self, name: str) -> None:
         """Import the file that is called as a member: most are.
@@ -148,7 +121,7 @@ class Registry(Generic[C]):
         All others are imported where that does not find it, and where there are plugins, one of
         which may want the same name.
         """
-        if not self._plugins:
+        if not self._plugins.modules:
             module = f"{self.package}.{name}"
             if name.isidentifier() and find_spec(module) is not None:
                 importlib.import_module(module)
@@ -180,7 +153,7 @@ class Registry(Generic[C]):
         except NotImported as error:
             raise InputError(f"{self.kind} {name!r} {error}") from None
         except (Exception, SystemExit) as error:
-            raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
+            raise InputError(f"{self.kind} {name!r} {import_failure(error)}") from error
         return self._component(name, named)
 
     def _component(self, name: str, named: object) -> type[C]:
@@ -236,9 +209,8 @@ class Registry(Generic[C]):
         except (Exception, SystemExit) as error:
             if component.__module__.startswith("simfl."):
                 raise
-            raise InputError(
-                f"{self.kind} {name!r} can't be made: {type(error).__name__}: {_said(error)}"
-            ) from error
+            raised = f"{type(error).__name__}: {message_with_line(error)}"
+            raise InputError(f"{self.kind} {name!r} can't be made: {raised}") from error
         return made
 
     @property
@@ -285,16 +257,3 @@ class Registry(Generic[C]):
 
 def _home(component: type) -> str:
     return f"{component.__module__}:{component.__qualname__}"
-
-
-def _failure(error: BaseException) -> str:
-    plain = isinstance(error, ImportError | AttributeError | InputError)
-    kind = "" if plain else f"{type(error).__name__}: "
-    return f"can't be imported: {kind}{_said(error)}"
-
-
-def _said(error: BaseException) -> str:
-    """Return what an error says, and the user's line that it comes from, if one is."""
-    place = users_line(error.__traceback__)
-    where = f" ({place})" if place else ""
-    return str(error).partition("\n")[0] + where  # pydantic appends where to read more
