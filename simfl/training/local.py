@@ -31,8 +31,8 @@ from simfl.training.task import Task
 
 Extras = dict[str, NDArray[np.float32]]
 
-ROWS = 10_000_000
-"""Samples, each as often as it is trained on, of the clients that are trained together."""
+ROWS_AT_ONCE = 10_000_000
+"""Samples of clients that are trained together at most, each as often as it is trained on."""
 
 
 def train(
@@ -58,7 +58,7 @@ def train(
 
 
 def _portions(task: Task, batch: OrderBatch) -> Iterator[OrderBatch]:
-    """Yield orders, one at least, that take up to `ROWS` samples together; company changes no bit.
+    """Yield orders, one at least, of up to `ROWS_AT_ONCE` together; company changes no bit.
 
     All batches of all of them are dealt before the first is trained on.
     """
@@ -66,7 +66,7 @@ def _portions(task: Task, batch: OrderBatch) -> Iterator[OrderBatch]:
     first, rows = 0, 0.0
     for place, order in enumerate(batch.orders):
         wanted = order.plan.units(int(sizes[order.client]), size)
-        if place > first and rows + wanted > ROWS:
+        if place > first and rows + wanted > ROWS_AT_ONCE:
             yield batch.part(range(first, place))
             first, rows = place, 0.0
         rows += wanted
@@ -96,6 +96,16 @@ def _train(task: Task, batch: OrderBatch, models: list[torch.Tensor] | None) -> 
 
 
 class _Training:
+    """A lane per order: its model, and what its steps so far add up to.
+
+    Args:
+        task: the learning task.
+        batch: what to train; lanes are numbered as its orders.
+
+    Attributes:
+        models: `(p,)` of each lane, on the model's device: its base, until it is trained.
+    """
+
     def __init__(self, task: Task, batch: OrderBatch) -> None:
         orders = batch.orders
         self._task, self._orders, self._bases = task, orders, batch.bases
@@ -109,19 +119,19 @@ class _Training:
         }
         self._base = [models[order.base] for order in orders]
         self.models = list(self._base)
-        """`(p,)` of each lane, on the model's device."""
         self._offsets: list[torch.Tensor | None] = [None] * len(orders)
         if (corrections := batch.corrections) is not None:
             self._offsets = [
                 self._sent(np.array(corrections[order.key], np.float32)) for order in orders
             ]
-        self._losses, self._squares = np.zeros(len(orders)), np.zeros(len(orders))
         self._steps = np.zeros(len(orders), dtype=np.int64)
-        self._seen = np.zeros(len(orders), dtype=np.int64)
-        self._rates = np.zeros(len(orders))
+        self._rate_sums = np.zeros(len(orders))
+        self._samples_seen = np.zeros(len(orders), dtype=np.int64)  # as often as they were
+        self._loss_sums = np.zeros(len(orders))
+        self._squared_loss_sums = np.zeros(len(orders))
 
     def results(self, with_models: bool) -> list[WorkResult]:
-        """Train and return what came out, with the models or without."""
+        """Train: full epochs, then coresets; return what came of it, with the models or without."""
         training = self._task.training
         rows = self._cohort.rows
         everyone = list(range(len(self._orders)))
@@ -133,12 +143,12 @@ class _Training:
         return [
             WorkResult(
                 order,
-                self._result(lane) if with_models else NO_MODEL,
-                float(self._losses[lane] / self._seen[lane]) if self._seen[lane] else float("nan"),
+                self._trained(lane) if with_models else NO_MODEL,
+                self._mean_seen(self._loss_sums, lane),
                 int(self._steps[lane]),
                 len(rows[lane]),
                 self._extras(lane),
-                float(self._rates[lane]),
+                float(self._rate_sums[lane]),
             )
             for lane, order in enumerate(self._orders)
         ]
@@ -146,11 +156,18 @@ class _Training:
     def _sent(self, array: NDArray[Any]) -> torch.Tensor:
         return sent(array, self._program.device)
 
-    def _result(self, lane: int) -> Params:
+    def _mean_seen(self, sums: Floats, lane: int) -> float:
+        """Return the mean over the samples that the lane's steps saw; NaN: there were none."""
+        seen = self._samples_seen[lane]
+        return float(sums[lane] / seen) if seen else float("nan")
+
+    def _trained(self, lane: int) -> Params:
+        """Return the lane's model `(p,)` in memory of its own, which the base's is not."""
         params = self.models[lane].cpu()
         return (params.clone() if params is self._base[lane] else params).numpy()
 
     def _advance(self, lanes: list[int], segments: list[Segment]) -> None:
+        """Train each of `lanes` along its segment, and add up what its steps came to."""
         progress = self._program.kernel.run(
             [
                 Lane(self.models[lane], self._base[lane], segment, self._offsets[lane])
@@ -162,11 +179,11 @@ class _Training:
         )
         for lane, params in zip(lanes, progress.params, strict=True):
             self.models[lane] = params
-        self._losses[lanes] += progress.losses
-        self._squares[lanes] += progress.squares
         self._steps[lanes] += [segment.steps for segment in segments]
-        self._seen[lanes] += [len(segment.rows) for segment in segments]
-        self._rates[lanes] += [segment.rates.sum() for segment in segments]
+        self._rate_sums[lanes] += [segment.rates.sum() for segment in segments]
+        self._samples_seen[lanes] += [len(segment.rows) for segment in segments]
+        self._loss_sums[lanes] += progress.losses
+        self._squared_loss_sums[lanes] += progress.squares
 
     def _has_coreset_steps(self, lane: int) -> bool:
         plan = self._orders[lane].plan
@@ -185,6 +202,14 @@ class _Training:
     def _choose(
         self, coreset: Coreset, order: WorkOrder, rows: Ids, params: torch.Tensor
     ) -> tuple[Ids, Floats]:
+        """Return `(b,)` places among the client's `rows` that are kept, and their `(b,)` weights.
+
+        Args:
+            coreset: the method.
+            order: of the client; says how many to keep.
+            rows: `(n,)` of the cohort.
+            params: `(p,)` the model that features are taken from, where they are not the inputs.
+        """
         kind = coreset.uses(self._program.convex)
         key = (order.client, order.plan.coreset_size)
         if kind == "inputs" and key in self._task.static_coresets:
@@ -210,6 +235,11 @@ class _Training:
         return chosen
 
     def _extras(self, lane: int) -> Extras:
+        """Return what is wanted besides: measured at the base, but for the steps' squared loss.
+
+        Raises:
+            InputError: nobody knows how to measure it.
+        """
         extras: Extras = {}
         for name in self._task.wants:
             if name == "gradient":
@@ -222,9 +252,8 @@ class _Training:
                 [mean] = measure(self._task, "loss", self._bases[order.base], [order.client])
                 extras[name] = np.array(mean, dtype=np.float32)
             elif name == "squared_loss":
-                seen = self._seen[lane]
-                mean = self._squares[lane] / seen if seen else np.nan
                 with np.errstate(over="ignore"):  # of a client that diverged
+                    mean = self._mean_seen(self._squared_loss_sums, lane)
                     extras[name] = np.array(mean, dtype=np.float32)
             else:
                 raise InputError(f"participants can't measure {name!r}")

@@ -102,7 +102,7 @@ def test_company_changes_no_bit(name, rows, monkeypatch):
     task = task_of(name)
     orders, bases = make_orders(SIZES), {0: initial(task)}
     together = train(task, bases, orders)
-    monkeypatch.setattr(local, "ROWS", rows)
+    monkeypatch.setattr(local, "ROWS_AT_ONCE", rows)
     portions = train(task, bases, orders)
     assert [r.order for r in portions] == orders
     assert all(

@@ -57,32 +57,34 @@ class Executor(Component, ABC):
         """Return the results of the batch's orders, in their order."""
 
     def worth_adding_up(self, models: int, model_bytes: int) -> bool:
-        """Whether to ask for the sum of so many models instead of them: all at once do not fit."""
+        """Whether to ask for the sum of so many models instead: they do not fit all at once."""
         return models > self._at_once(model_bytes)
 
     def add_up(self, batch: OrderBatch, weigh: Callable[[Sequence[WorkOrder]], Floats]) -> Sum:
-        """Train a batch and return the `GroupedSum` of its models; they are not kept.
+        """Train a batch and return the weighted sum of its models, which are not kept.
 
         Args:
             batch: its orders in canonical order.
-            weigh: (orders) -> `(r,)` what each model is multiplied by.
+            weigh: (orders) -> `(r,)` what each model is multiplied by if these are all that count.
 
         Returns:
-            The sum of those that are sound, their results, and who is not.
+            The sum and the results of those that are sound, and whose are not.
         """
         added = self._sum(batch, weigh(batch.orders))
-        if not added.discarded:
+        if not (discarded := added.discarded):
             return added
         # The weights of all others depend on it: they are trained once more, and are sound again.
-        orders = batch.orders
-        sound = [at for at, order in enumerate(orders) if order.key not in added.discarded]
+        sound = [at for at, order in enumerate(batch.orders) if order.key not in discarded]
         if not sound:
-            return Sum(None, [], added.discarded)
+            return Sum(None, [], discarded)
         part = batch.part(sound)
-        return replace(self._sum(part, weigh(part.orders)), discarded=added.discarded)
+        return replace(self._sum(part, weigh(part.orders)), discarded=discarded)
 
     def _sum(self, batch: OrderBatch, weights: Floats) -> Sum:
-        """Train and add up, no more models at a time than fit; no total if one is not sound."""
+        """Train and add up, no more models at a time than fit.
+
+        Without a total if one is not sound, or all weights are zero.
+        """
         added = add_up(self.train, batch, weights, self._at_once(batch.model_bytes))
         return added if weights.any() else replace(added, total=None)
 
@@ -91,7 +93,7 @@ class Executor(Component, ABC):
         return models_at_once(model_bytes, self.side_by_side)
 
     def _asking(self, batch: OrderBatch) -> AbstractContextManager[None]:
-        """Let it be told, while others train `batch`, whose code that is."""
+        """Return a context in which `at_work` tells whose code others train `batch` with."""
 
         def doing() -> str:
             clients = sorted({order.client for order in batch.orders})

@@ -44,10 +44,11 @@ class Processes(Executor):
         None, ge=1, description="worker processes, one thread each (default: one per core)"
     )
 
-    _pack: Packed | None = PrivateAttr(None)
+    _packed_task: Packed | None = PrivateAttr(None)
     _crew: Crew | None = PrivateAttr(None)
     _patience: Patience = PrivateAttr(default_factory=Patience)
-    _judged: "tuple[torch.Tensor, Packed] | None" = PrivateAttr(None)
+    _judged_inputs: "tuple[torch.Tensor, Packed] | None" = PrivateAttr(None)
+    """What was evaluated on last, `(n, ...)`, and how workers are sent it."""
 
     @override
     def start(self, task: "Task") -> None:
@@ -56,8 +57,8 @@ class Processes(Executor):
         self.close()
         torch.set_num_threads(1)
         super().start(task)
-        self._pack = pack(task)
-        self._crew = Crew(self._pack, self._patience)
+        self._packed_task = pack(task)
+        self._crew = Crew(self._packed_task, self._patience)
         self._crew.fill(self.side_by_side)
 
     @property
@@ -88,31 +89,31 @@ class Processes(Executor):
     @override
     def worth_adding_up(self, models: int, model_bytes: int) -> bool:
         """Large models take longer to travel than to be added up where they were trained."""
-        return self._add_up_there(models, model_bytes) or super().worth_adding_up(
+        return self._workers_add_up(models, model_bytes) or super().worth_adding_up(
             models, model_bytes
         )
 
-    def _add_up_there(self, models: int, model_bytes: int) -> bool:
-        """Whether workers add up: where groups of the sum are as good as shared out evenly."""
-        turns = math.ceil(math.ceil(models / GROUP) / self.side_by_side)
-        even = turns * GROUP * self.side_by_side <= UNEVEN * models
-        return model_bytes >= TRAVEL_BYTES and even
+    def _workers_add_up(self, models: int, model_bytes: int) -> bool:
+        """Whether workers add up: large models, whose sum's groups share out about evenly."""
+        groups = math.ceil(models / GROUP)
+        of_busiest = math.ceil(groups / self.side_by_side) * GROUP
+        return model_bytes >= TRAVEL_BYTES and of_busiest * self.side_by_side <= UNEVEN * models
 
     @override
     def _sum(self, batch: OrderBatch, weights: Floats) -> Sum:
         """Each worker adds up groups of the sum, and only what comes of them travels."""
         places = range(len(batch.orders))
-        if not weights.any() or not self._add_up_there(len(places), batch.model_bytes):
+        if not weights.any() or not self._workers_add_up(len(places), batch.model_bytes):
             return super()._sum(batch, weights)
         work = work_of(self.task, batch.orders)
-        parts = [slice(first, first + GROUP) for first in places[::GROUP]]
-        groups = [Group(list(places[p]), sum(work[p]), weights[p]) for p in parts]
+        terms = [slice(first, first + GROUP) for first in places[::GROUP]]
+        groups = [Group(list(places[of]), sum(work[of]), weights[of]) for of in terms]
         total, results, discarded = GroupedSum(), list[WorkResult](), list[tuple[int, int]]()
-        early: dict[int, Sum] = {}
+        waiting: dict[int, Sum] = {}  # for groups before them; by the first place in the batch
 
         def take(group: Group, added: Sum) -> None:
-            early[group.at[0]] = added
-            while (following := early.pop(len(results), None)) is not None:
+            waiting[group.at[0]] = added
+            while (following := waiting.pop(len(results), None)) is not None:
                 results.extend(following.results)
                 discarded.extend(following.discarded)
                 if following.total is not None and not discarded:
@@ -134,10 +135,10 @@ class Processes(Executor):
         parts = even_parts(len(x), 0 if crew is None else len(crew), BATCH)
         if crew is None or len(parts) < 2:
             return super().evaluate(task, params, x, y)
-        if self._judged is None or self._judged[0] is not x:
-            self._forget_judged()
-            self._judged = x, pack((task.without_data(), x))
-        answers = crew.logits(self._judged[1], params, parts)
+        if self._judged_inputs is None or self._judged_inputs[0] is not x:
+            self._forget_judged_inputs()
+            self._judged_inputs = x, pack((task.without_data(), x))
+        answers = crew.logits(self._judged_inputs[1], params, parts)
         logits = [
             # The part of a dead worker is done here; the next training replaces it.
             logits_of(task, params, x, part) if answer is None else torch.from_numpy(answer)
@@ -151,15 +152,15 @@ class Processes(Executor):
         if self._crew is not None:
             self._crew.dismiss()
         self._crew = None
-        self._forget_judged()
-        if self._pack is not None:
-            self._pack.close()
-        self._pack = None
+        self._forget_judged_inputs()
+        if self._packed_task is not None:
+            self._packed_task.close()
+        self._packed_task = None
 
-    def _forget_judged(self) -> None:
-        if self._judged is not None:
-            self._judged[1].close()
-        self._judged = None
+    def _forget_judged_inputs(self) -> None:
+        if self._judged_inputs is not None:
+            self._judged_inputs[1].close()
+        self._judged_inputs = None
 
     def _compute(self, batch: OrderBatch, groups: Sequence[Group], take: Take) -> None:
         assert self._crew is not None
