@@ -42,7 +42,7 @@ class Measure:
 
 TIME = Measure("time", "virtual time", lambda run: run.column("end_s"), TIME_UNITS)
 ROUNDS = Measure("round", "round", lambda run: run.column("round").astype(np.float64), kind="count")
-BYTES = Measure("bytes", "bytes moved", lambda run: run.moved, BYTE_UNITS)
+BYTES = Measure("bytes", "bytes moved", lambda run: run.moved_bytes, BYTE_UNITS)
 ENERGY = Measure("energy", "energy at work", lambda run: run.spent_j, ENERGY_UNITS)
 ACCURACY = Measure("accuracy", "accuracy", lambda run: run.column("accuracy"), kind="share")
 LOSS = Measure("loss", "loss", lambda run: run.column("loss"))

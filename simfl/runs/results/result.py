@@ -71,14 +71,14 @@ class RunResult(RunFiles):
         return float(self.column("end_s")[-1]) if self.n_rounds else 0.0
 
     @cached_property
-    def moved(self) -> Floats:
-        """`(rounds,)` bytes moved up to each round's end, by probes and those in flight too."""
+    def moved_bytes(self) -> Floats:
+        """`(rounds,)` bytes moved from the start to each round's end, those in flight included."""
         booked = self.round_rows[list(MOVED)].fillna(0).sum(axis=1).cumsum()
         return (booked + self.round_rows["in_flight_bytes"].fillna(0)).to_numpy(np.float64)
 
     @cached_property
     def spent_j(self) -> Floats:
-        """`(rounds,)` joules spent by devices at work up to the end of each round.
+        """`(rounds,)` joules spent by devices at work from the start to each round's end.
 
         NaN: not `powered`.
         """
@@ -89,11 +89,15 @@ class RunResult(RunFiles):
 
     @cached_property
     def evaluated(self) -> Ids:
-        """`(evaluations,)` indices of the rounds that ended with one."""
+        """`(evaluations,)` indices of the rounds whose model's accuracy is known.
+
+        A loss that knows no right answers has none; see `judged_in_time`.
+        """
         return np.flatnonzero(np.isfinite(self.column("accuracy")))
 
     @cached_property
     def _accuracies(self) -> Floats:
+        """`(evaluations,)` of the rounds that were `evaluated`."""
         return np.asarray(self.column("accuracy")[self.evaluated], dtype=np.float64)
 
     @cached_property
@@ -103,14 +107,14 @@ class RunResult(RunFiles):
         Where the loss knows no right answers it has no accuracy, and where the model has diverged
         no loss.
         """
-        own = [name for name in self.round_rows.columns if name not in header(RoundRow)]
+        metrics = [name for name in self.round_rows.columns if name not in header(RoundRow)]
         last = self.summary.get("last_evaluation") if self.finished else None
         if last is None:
             judged = np.flatnonzero(self.judged_in_time[: self.n_rounds])
             if not len(judged):
                 return {}
             last = self.round_rows.iloc[judged[-1]]
-        numbers = {name: last.get(name) for name in ("accuracy", "loss", *own)}
+        numbers = {name: last.get(name) for name in ("accuracy", "loss", *metrics)}
         return {name: math.nan if x is None else float(x) for name, x in numbers.items()}
 
     @property
@@ -119,8 +123,8 @@ class RunResult(RunFiles):
         return self.last_evaluation.get("accuracy", math.nan)
 
     @cached_property
-    def _knows_only_errors(self) -> "Loss | None":
-        """The loss of which an error is told, where there is no accuracy (None: there is one)."""
+    def _loss_with_error(self) -> "Loss | None":
+        """The loss, where an error is told of it in place of an accuracy (None: it is not)."""
         from simfl.components.losses.base import losses
 
         judged = self.last_evaluation
@@ -137,18 +141,18 @@ class RunResult(RunFiles):
 
         NaN: the model has diverged.
         """
-        if (loss := self._knows_only_errors) is None:
+        if (loss := self._loss_with_error) is None:
             return None
         last = self.last_evaluation["loss"]
         return loss.error, math.nan if self.loss_is_lost else loss.error_of(last)
 
     def errors(self, name: str) -> Floats:
         """Return `(rounds,)` the error of that name (NaN: not evaluated, or the loss has none)."""
-        loss = self._knows_only_errors
+        loss = self._loss_with_error
         if loss is None or loss.error != name:
             return np.full(self.n_rounds, np.nan)
-        means = self.column("loss").astype(np.float64).tolist()
-        return np.array([loss.error_of(x) if math.isfinite(x) else math.nan for x in means])
+        mean_losses = self.column("loss").astype(np.float64).tolist()
+        return np.array([loss.error_of(x) if math.isfinite(x) else math.nan for x in mean_losses])
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -165,7 +169,7 @@ class RunResult(RunFiles):
 
     @property
     def best_accuracy(self) -> float:
-        """Of all evaluations (NaN: there was none)."""
+        """The highest of all evaluations (NaN: there was none)."""
         return float(self._accuracies.max()) if len(self._accuracies) else math.nan
 
     @property
@@ -195,7 +199,7 @@ class RunResult(RunFiles):
         return Reached(
             float(self.column("end_s")[first]),
             float(self.column("round")[first]),
-            float(self.moved[first]),
+            float(self.moved_bytes[first]),
             float(self.spent_j[first]),
         )
 
@@ -252,7 +256,7 @@ class RunResult(RunFiles):
 
     @property
     def idle_energy_j(self) -> float:
-        """Joules of all devices online that took no part, known and up to when as those at work."""
+        """Joules of all devices online that took no part, up to when as `end_s` (NaN likewise)."""
         return self._total("idle_energy_j") if self.powered else math.nan
 
     def _total(self, *columns: str) -> float:
@@ -276,9 +280,9 @@ class RunResult(RunFiles):
 
     @cached_property
     def normalised_round(self) -> float:
-        """Mean time to the last arrival of a round by its deadline, as in FedCore's Table 1.
+        """Mean over rounds of the time to the last arrival divided by the deadline.
 
-        NaN: no round had a deadline.
+        As in FedCore's Table 1; NaN: no round had a deadline.
         """
         timed = self.round_rows[self.round_rows["deadline_s"] > 0][list(RoundTimes._fields)]
         rows = timed.astype(object).where(timed.notna(), None).itertuples(index=False, name=None)
@@ -306,13 +310,13 @@ class RunResult(RunFiles):
     @property
     def facts(self) -> dict[str, Any]:
         """What it is, what it reached and what it took: a row of a table of runs."""
-        judged = {"accuracy": self.final_accuracy}
+        quality = {"accuracy": self.final_accuracy}
         if self.error is not None:
-            judged = {self.error[0]: self.error[1]}
+            quality = {self.error[0]: self.error[1]}
         return {
             "variant": self.variant,
             "seed": self.seed,
-            **judged,
+            **quality,
             **self.metrics,
             "rounds": self.n_rounds,
             "virtual time (s)": self.end_s,
