@@ -87,9 +87,8 @@ def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
             last = f"The last update in time was that of {device}."
             yield last if by_deadline else f"It waited last for {device}."
         if not explanation.critical:
-            counted = run.round_rows.set_index("round")["arrived"].loc[explanation.round]
             early = "What counted in it had come before it began; it waited for nobody."
-            yield early if counted else "No update counted in it."
+            yield early if _counted(explanation) else "No update counted in it."
     elif explanation.critical:
         devices = [
             f"device {c} ({names[c]}) in {formats.plural(n, 'round')}"
@@ -99,17 +98,26 @@ def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
     if explanation.round is None and explanation.rounds_by_deadline:
         some = f"{explanation.rounds_by_deadline:,} of {formats.plural(run.n_rounds, 'round')}"
         yield f"Ended by their deadline: {some}."
-    asked = sum(explanation.outcomes.values())
+    asked, one_round = sum(explanation.outcomes.values()), explanation.round is not None
     parts = [
         f"{n:,} {name} ({formats.percent(n / asked)})" for name, n in explanation.outcomes.items()
     ]
     if asked:
-        yield f"Of {formats.plural(asked, 'participation')}: {formats.listed(parts)}."
+        whose = " selected in it" if one_round else ""
+        yield f"Of {formats.plural(asked, 'participation')}{whose}: {formats.listed(parts)}."
+    if one_round and _counted(explanation) != explanation.outcomes.get("arrived", 0):
+        yield f"Arrived in it, whenever they were selected: {_counted(explanation):,}."
+
+
+def _counted(explanation: Explanation) -> int:
+    """Return how many updates counted in its round, whichever round had selected their clients."""
+    run = explanation.run
+    return int(run.column("arrived")[run.column("round") == explanation.round].sum())
 
 
 def _participations(explanation: Explanation) -> Iterator[str]:
     parts = explanation.participations
-    yield "Its participations, those that came to nothing first, then the slowest:"
+    yield "The participations selected in it, those that came to nothing first, then the slowest:"
     rows = [["device", "outcome", "download", "compute", "upload", "cut off in"]]
     for part in parts[:MOST]:
         took = map(formats.duration, (part.download_s, part.compute_s, part.upload_s))

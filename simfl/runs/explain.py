@@ -35,8 +35,10 @@ class Explanation:
             those from start to end.
         critical: clients that rounds waited for last, most often first, and how many rounds each;
             of one round the client whose update counted last in it.
-        outcomes: participations by what became of them.
-        participations: of one round, those that came to nothing first (all of a run: none).
+        outcomes: participations by what became of them, of one round those selected in it: some may
+            have arrived in later ones.
+        participations: those selected in one round, those that came to nothing first (all of a run:
+            none).
         deadline_s: what ended the round, from when its orders went out (NaN: something else did).
         rounds_by_deadline: how many rounds ended so.
         what_if: what would have shortened it.

@@ -176,3 +176,19 @@ def test_an_update_that_came_while_the_server_was_busy_counted(tmp_path: Path) -
     assert (busy.column("arrived") == 1).all()
     assert "it waited for nobody" in as_text(explain(busy, 2))
     assert "It waited last for device" in as_text(explain(busy, 1))
+
+
+def test_what_was_selected_in_a_round_is_told_from_what_arrived_in_it(tmp_path: Path) -> None:
+    """Its participations read as those that rounds.csv counts."""
+    policy = {"name": "fedasync"}
+    told = explain(
+        made(tmp_path, rounds={"clients": 4, "policy": policy, "stop": {"rounds": 8}}), 1
+    )
+    assert told.outcomes == {"arrived": 4}
+    text = as_text(told)
+    assert "Of 4 participations selected in it: 4 arrived (100.0%)." in text
+    assert "Arrived in it, whenever they were selected: 1." in text
+    assert "The participations selected in it, those that came to nothing first" in text
+    waiting = as_text(explain(by_deadline(tmp_path / "waiting"), 2))
+    assert "Of 8 participations selected in it: 4 arrived (50.0%) and 4 late (50.0%)." in waiting
+    assert "whenever" not in waiting
