@@ -17,7 +17,7 @@ from simfl.core.blame import blaming_code_of
 from simfl.core.evaluation import Evaluation
 from simfl.core.files import failure
 from simfl.core.types import Flags, Floats, Params
-from simfl.errors import InputError, RunError
+from simfl.errors import InputError
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.folder.stages import stages
 from simfl.runs.inputs import changed
@@ -137,8 +137,7 @@ def evaluate(run: RunResult, options: Options | None = None) -> ClientEvaluation
         options: where the data lie; for the rest it is computed here, by one process.
 
     Raises:
-        InputError: the run has not finished, or trained nothing.
-        RunError: its model is missing or damaged.
+        InputError: the run has not finished or trained nothing, or its model is missing or damaged.
     """
     _ = run.summary  # which tells how to go on with a run that has not finished
     if run.time_only:
@@ -160,8 +159,7 @@ def _model(path: Path, builder: Builder) -> Params:
     """Return the model `(p,)` in a run's folder.
 
     Raises:
-        InputError: it may not be read.
-        RunError: it is missing or damaged.
+        InputError: it is missing, damaged, or may not be read.
     """
     import torch
 
@@ -175,11 +173,11 @@ def _model(path: Path, builder: Builder) -> Params:
         tensors = torch.load(path, map_location="cpu", weights_only=True)
         return from_state_dict(build(task.model, task.shape, task.classes), tensors)
     except FileNotFoundError:
-        raise RunError(f"{path} is missing") from None
+        raise InputError(f"{path} is missing") from None
     except OSError as error:
         raise failure(f"can't read {path}", error) from error
     except Exception as error:  # whatever PyTorch says of a file that is none of its own
-        raise RunError(f"{path} is damaged: {error}") from error
+        raise InputError(f"{path} is damaged: {error}") from error
 
 
 def _judged(builder: Builder, model: Params) -> dict[int, tuple[int, Evaluation]]:

@@ -13,7 +13,7 @@ import torch
 
 from simfl import Options, RunResult, Scenario, run
 from simfl.cli import main
-from simfl.errors import InputError, RunError
+from simfl.errors import InputError
 from simfl.runs.evaluate import evaluate
 from tests.run_folders import files
 from tests.tiny import TINY, RunTiny
@@ -157,19 +157,19 @@ def test_what_can_not_be_evaluated(run_tiny: RunTiny) -> None:
     model = folder / "model.pt"
     tensors = torch.load(model, weights_only=True)
     torch.save({name: tensor[:1] for name, tensor in tensors.items()}, model)
-    with pytest.raises(RunError, match=r"model.pt is damaged: its tensors are not those"):
+    with pytest.raises(InputError, match=r"model.pt is damaged: its tensors are not those"):
         evaluate(RunResult(folder))
     model.write_bytes(b"torn")
-    with pytest.raises(RunError, match=r"model.pt is damaged"):
+    with pytest.raises(InputError, match=r"model.pt is damaged"):
         evaluate(RunResult(folder))
     torch.save(tensors, model)
     bits = bytearray(model.read_bytes())
     bits[bits.index(next(iter(tensors.values())).numpy().tobytes())] ^= 1
     model.write_bytes(bits)  # PyTorch reads it, and other accuracies were told
-    with pytest.raises(RunError, match=r"model.pt is damaged: .*/data/0 is not what was written"):
+    with pytest.raises(InputError, match=r"model.pt is damaged: .*/data/0 is not what was written"):
         evaluate(RunResult(folder))
     model.unlink()
-    with pytest.raises(RunError, match=r"model.pt is missing"):
+    with pytest.raises(InputError, match=r"model.pt is missing"):
         evaluate(RunResult(folder))
     (folder / "summary.json").unlink()
     with pytest.raises(InputError, match="has not finished; go on with"):
