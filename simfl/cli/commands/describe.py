@@ -23,7 +23,7 @@ def describe(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Such as fedcor; the name alone is enough if it is unique.",
+            help="Such as fedcor; the name alone describes all that is called so.",
             autocompletion=_complete.members,
         ),
     ] = None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simfl.core.component import Component
-from simfl.errors import InputError, NameNotFound
+from simfl.errors import NameNotFound
 from simfl.scenario.distributions import DISTRIBUTIONS, Draw
 from simfl.scenario.parts.catalogue import DEVICES, DeviceClass, catalogue, device_class
 from simfl.scenario.reference.kinds import KINDS, plural, registry
@@ -107,23 +107,19 @@ class Description:
         return "\n\n".join(block for block in blocks if block)
 
 
-def kind_of(name: str) -> str:
-    """Return the kind (plural) of the one component, or class of devices, that has this name.
+def kinds_of(name: str) -> list[str]:
+    """Return the kinds (plural) of components, or classes of devices, of which one has this name.
 
     Raises:
         NameNotFound: nothing has.
-        InputError: several kinds have one.
     """
     members = {kind: overview(kind) for kind in LISTED}
     kinds = [kind for kind, names in members.items() if name in names]
     if len(kinds) > 1 and DRAWS in kinds:  # several are called as components are
         kinds.remove(DRAWS)
-    if len(kinds) > 1:
-        commands = " or ".join(f"`simfl describe {kind} {name}`" for kind in kinds)
-        raise InputError(f"several things are called {name!r}: {commands}")
     if not kinds:
         raise NameNotFound("component", name, {own for names in members.values() for own in names})
-    return kinds[0]
+    return kinds
 
 
 def is_kind(name: str) -> bool:

@@ -13,7 +13,7 @@ from simfl.scenario.reference.describe import (
     DRAWS,
     LISTED,
     Description,
-    kind_of,
+    kinds_of,
     overview,
 )
 from simfl.scenario.reference.kinds import KINDS
@@ -53,17 +53,17 @@ class KeyDescription:
 
 
 def described(word: str) -> list[Description] | list[KeyDescription]:
-    """Return what is called `word`: a component, a class of devices, or a key of a scenario.
+    """Return what is called `word`: components, a class of devices, or a key of a scenario.
 
-    A name of both is the component's, unless it is written as a path.  Options of several
-    components that differ are described one by one.
+    A name of both is the component's, unless it is written as a path.  Components of several kinds,
+    and options of several components that differ, are described one by one.
 
     Raises:
         NameNotFound: nothing is called so.
-        InputError: several things are.
+        InputError: several paths are.
     """
     with suppress(NameNotFound):
-        return [Description.find(kind_of(word), word)]
+        return [Description.find(kind, word) for kind in kinds_of(word)]
     if found := find(word):
         return _merged(found)
     if ":" in word:
@@ -103,7 +103,7 @@ def also(word: str) -> str:
     )
     commands = " or ".join(f"`simfl describe {path}`" for path in paths)
     told = [f"Keys of a scenario are called so too: {commands}"] if paths else []
-    if word in overview(DRAWS) and kind_of(word) != DRAWS:
+    if word in overview(DRAWS) and kinds_of(word) != [DRAWS]:
         told.append(f"A distribution is called so too: `simfl describe {DRAWS} {word}`")
     return "\n".join(told)
 
