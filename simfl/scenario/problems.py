@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from simfl.core.registry import NESTED
 from simfl.core.units.quantity import BETWEEN, NUMBERS
 from simfl.core.words import LONGEST_TEXT
-from simfl.errors import MEANT, nearest
+from simfl.errors import MEANT, NameNotFound, nearest
 from simfl.scenario.document import Document, within
 from simfl.scenario.fields import by_name, model_within, option_names, with_unit
 from simfl.scenario.hints import Unknown, describes
@@ -176,6 +176,10 @@ def _message(
     """
     kind, value = str(error["type"]), error.get("input")
     got = f", got {_short(value)}"
+    if isinstance(not_found := context.get("error"), NameNotFound):
+        from simfl.scenario.reference.namesakes import with_namesakes  # has components imported
+
+        return with_namesakes(not_found)
     if kind in ("value_error", "assertion_error"):
         return str(error["msg"]).partition(", ")[2]
     for expected, kinds in _EXPECTED.items():

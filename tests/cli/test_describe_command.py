@@ -81,6 +81,11 @@ def test_components_of_several_kinds_are_described_one_by_one(
         ),
         ("fedavg-ds", "`simfl describe workloads full`"),
         ("qsgd", "`simfl describe compressors quantize`"),
+        (
+            "FedAvg",
+            "`simfl describe selectors uniform`, `simfl describe workloads full`, "
+            "`simfl describe aggregators fedavg`",
+        ),
     ],
 )
 def test_a_method_that_goes_by_other_names(

@@ -1,4 +1,4 @@
-"""Uniform client selection without replacement, as in FedAvg (McMahan et al., 2017)."""
+"""Random (uniform) client selection without replacement, as in FedAvg (McMahan et al., 2017)."""
 
 from typing_extensions import override
 

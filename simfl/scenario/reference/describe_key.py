@@ -1,7 +1,6 @@
 """What a key of a scenario takes, for people: a section's, or an option of its components."""
 
 import inspect
-import re
 import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,6 +16,7 @@ from simfl.scenario.reference.describe import (
     overview,
 )
 from simfl.scenario.reference.kinds import KINDS
+from simfl.scenario.reference.namesakes import called_so, namesakes
 from simfl.scenario.reference.option import Option, is_drawn, option_lines, option_of
 
 
@@ -69,31 +69,12 @@ def described(word: str) -> list[Description] | list[KeyDescription]:
     if ":" in word:
         kinds = f"such as `simfl describe {next(iter(KINDS))} {word}`"
         raise NameNotFound("component or key", word, (), f"; say of which kind it is, {kinds}")
-    if told := _namesakes(word):
-        commands = ", ".join(f"`simfl describe {known}`" for known in told)
-        raise NameNotFound("component or key", word, (), f"; what papers call so: {commands}")
+    if told := namesakes(word):
+        raise NameNotFound("component or key", word, (), called_so(told))
     known = {name for kind in LISTED for name in overview(kind)}
     keys = {name for key in all_keys() for name in (plain(key.path), key.last)}
     where = "; `simfl list` has the components, `simfl describe rounds` and other sections the keys"
     raise NameNotFound("component or key", word, known | keys, else_=where)
-
-
-def _namesakes(method: str) -> list[str]:
-    """Return what papers call a `method`, but scenarios do not, as `simfl describe` takes it.
-
-    Such as FedProx, which is a workload and a key: "FedProx (Li et al., 2020)", "FedProx's mu".
-    """
-    word = rf"(?<![\w-]){re.escape(method)}"
-    cited = re.compile(rf"{word}( \(|:)", re.IGNORECASE)
-    members = [(kind, name) for kind in KINDS for name in overview(kind)]
-    told = [f"{kind} {name}" for kind, name in members if cited.search(_source(kind, name))]
-    owned = re.compile(rf"{word}'s ", re.IGNORECASE)
-    keys = (key for key in all_keys() if key.component is None)
-    return told + [plain(key.path) for key in keys if owned.search(key.field.description or "")]
-
-
-def _source(kind: str, name: str) -> str:
-    return Description.find(kind, name).source
 
 
 def also(word: str) -> str:

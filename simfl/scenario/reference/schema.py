@@ -12,9 +12,9 @@ from simfl.core.registry import COMPONENT
 from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.fields import component_registry
 from simfl.scenario.parts.catalogue import catalogue
+from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.reference.describe import summary
 from simfl.scenario.reference.kinds import KINDS, registry
-from simfl.scenario.scenario import Scenario
 
 _NOISE = ("title", "gt", "ge", "lt", "le")
 """Titles repeat the key; bounds of quantities are bounds of numbers, and these are text."""
@@ -47,7 +47,7 @@ class _Lenient(GenerateJsonSchema):
 
 def scenario_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a scenario."""
-    schema = _model(Scenario)
+    schema = _model(Experiment)
     definitions = schema.setdefault("$defs", {})
     for kind in KINDS:
         if kind != "executors":
