@@ -170,12 +170,7 @@ class TrainingCoordinator(BaseCoordinator):
         super().adopt(rules, same)
         if "aggregation" in same:
             rules._guarded.aggregator.load_state_dict(self._guarded.aggregator.state_dict())
-        if "compression" in same:
-            rules._path.owed = self._path.owed
-            rules._path.compressor.load_state_dict(self._path.compressor.state_dict())
-        if "filter" in same:
-            rules._path.filter.load_state_dict(self._path.filter.state_dict())
-        rules._path.changes = self._path.changes
+        rules._path.go_on_from(self._path, same)
         self._guarded, self._path = rules._guarded, rules._path
         self._nominal = rules._nominal
         self._answers.end_all()

@@ -1,6 +1,6 @@
 """What becomes of updates on their way to the server: compression, and filters on both ends."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +46,20 @@ class UpdatePath:
         self.owed, self.changes = dict(state["owed"]), dict(state["changes"])
         self.compressor.load_state_dict(state["compressor"])
         self.filter.load_state_dict(state["filter"])
+
+    def go_on_from(self, before: "UpdatePath", same: Container[str]) -> None:
+        """Take the place of the path `before`, and remember what still holds.
+
+        Args:
+            before: of the same models and clients.
+            same: which rules (`compression`, `filter` and others) are as before.
+        """
+        if "compression" in same:
+            self.owed = before.owed
+            self.compressor.load_state_dict(before.compressor.state_dict())
+        if "filter" in same:
+            self.filter.load_state_dict(before.filter.state_dict())
+        self.changes = before.changes
 
     def keeps(self, update: Params, order: WorkOrder) -> bool:
         """Return whether a client sends its `update` `(p,)`, as its filter has it.

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pydantic import PrivateAttr
 
 from simfl.components.aggregators.base import aggregators
-from simfl.components.compressors.base import compressors
+from simfl.components.compressors.base import Compressor, compressors
 from simfl.components.filters.base import UpdateFilter
 from simfl.components.selectors.base import (
     History,
@@ -147,3 +148,43 @@ def test_a_trial_is_the_mean_of_those_that_are_numbers(lost: tuple[int, ...], wo
     assert answered(learner(path, Asking(report="trial"), Diverging(clients=lost)))[
         1
     ] == pytest.approx([worth], nan_ok=True)
+
+
+class CountingCompressor(Compressor):
+    """Remembers how many updates it has compressed."""
+
+    _compressed: int = PrivateAttr(0)
+
+    def compress(self, update, rng):
+        self._compressed += 1
+        return update / 2
+
+    def size(self, parameters):
+        return parameters
+
+
+class CountingFilter(UpdateFilter):
+    """Remembers how many updates it has judged."""
+
+    _judged: int = PrivateAttr(0)
+
+    def keep(self, update, reference, round_):
+        self._judged += 1
+        return True
+
+
+@pytest.mark.parametrize("same", [(), ("compression",), ("filter",), ("compression", "filter")])
+def test_a_path_by_other_rules_remembers_what_still_holds(same: tuple[str, ...]) -> None:
+    """How the model changed is so by whatever rules; what is owed is one compressor's loss."""
+    before = UpdatePath(CountingCompressor(error_feedback=True), CountingFilter())
+    before.owed[3], before.changes[1] = LEARNT, LEARNT
+    order = WorkOrder(3, 0, 1, 0, Plan(1), 0)
+    before.keeps(LEARNT, order)
+    before.send(3, LEARNT, 0)
+    owed = dict(before.owed)
+    after = UpdatePath(CountingCompressor(error_feedback=True), CountingFilter())
+    after.go_on_from(before, same)
+    assert after.changes == {1: LEARNT}
+    assert after.owed == (owed if "compression" in same else {})
+    assert after.compressor.state_dict() == {"_compressed": int("compression" in same)}
+    assert after.filter.state_dict() == {"_judged": int("filter" in same)}
