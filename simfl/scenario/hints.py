@@ -51,8 +51,8 @@ class Unknown:
         That is how a path is written in a file, a missing key whose description has the word, one
         beside it but for a letter, a key that is called so elsewhere and takes such a value, one
         beside it that is spelt alike, one elsewhere, an option of other components, a key that is
-        called so elsewhere and may lack but a unit, or one beside it whose description has the
-        word; or else all there are beside it.
+        called so elsewhere and may lack but a unit, one beside it whose description has the word,
+        or one elsewhere; or else all there are beside it.
         """
         beside = [] if self.owner is None else option_names(self.owner)
         if hint := _rewritten(self.name, beside):
@@ -81,6 +81,7 @@ class Unknown:
         described = [name for name in beside if describes(self.owner, name, self.name)]
         unitless = type(self.value) in (int, float)  # told once the key is where it belongs
         paths = _called(self.name, elsewhere if unitless else {}) or described
+        paths = paths or [path for path, key in elsewhere.items() if self._told_by(key)]
         return listed_hint(paths) if 0 < len(paths) <= MOST else nearest(self.name, beside)
 
     def _of_others(self, members: Registry[Any] | None) -> str:
@@ -96,6 +97,14 @@ class Unknown:
     def _fits(self, name: str) -> bool:
         field = None if self.owner is None else by_name(self.owner, name)
         return field is None or fits(field, self.value)
+
+    def _told_by(self, key: Key) -> bool:
+        """Return whether a key's description has the word, and it takes what is written so."""
+        if key.members is not None or key.part is not None:
+            return False
+        has_it = self.name in _words(key.field.description)
+        written = (self.value, {self.name: self.value})
+        return has_it and any(takes(key.field, value) for value in written)
 
     def _elsewhere(self, data: Mapping[str, Any]) -> dict[str, Key]:
         """Return the keys of such a scenario by their paths, as it would have them."""
@@ -115,7 +124,11 @@ class Unknown:
 def describes(owner: type[BaseModel] | None, key: str, word: str) -> bool:
     """Return whether a word stands in the description of a key of a mapping for `owner`."""
     field = None if owner is None else by_name(owner, key)
-    return word in re.findall(r"\w+", (field and field.description) or "")
+    return word in _words(field and field.description)
+
+
+def _words(text: str | None) -> list[str]:
+    return re.findall(r"\w+", text or "")
 
 
 def _rewritten(name: str, beside: Sequence[str]) -> str:

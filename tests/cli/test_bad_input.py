@@ -84,6 +84,8 @@ BROKEN = {
     "a type for a name": ("selection: uniform", "selection: {type: oort}", "26:13: selection.type", "the name is written `name: oort`"),
     "a number without its unit, elsewhere": ("rounds:\n", "rounds:\n  deadline: 30\n", "23:3: rounds.deadline", "unknown key 'deadline'; did you mean 'rounds.policy.deadline'?"),
     "a word of a description": ("rounds:\n", "rounds:\n  quorum: 3\n", "23:3: rounds.quorum", "unknown key 'quorum'; did you mean 'min_clients'?"),
+    "a word of a description elsewhere": ("rounds:\n", "rounds:\n  bandwidth: 5 Mbit/s\n", "23:3: rounds.bandwidth", "unknown key 'bandwidth'; did you mean 'fleet[0].downlink' or 'fleet[0].uplink'?"),
+    "a key of a value elsewhere": ("rounds:\n", "rounds:\n  stragglers: 30%\n", "23:3: rounds.stragglers", "unknown key 'stragglers'; did you mean 'rounds.policy.deadline'?"),
     "a key that takes no such value": ("    uplink: 10", "    upload: 10", "12:5: fleet[0].upload", "'upload'; expected one of: availability"),
     "a mapping that no far key takes": ("    count: 10\n", "    count: 10\n    battery: {capacity: 2 Wh, initial: {min: 20%, max: 90%}}\n", "16:31: fleet[1].battery.initial", "expected one of: capacity, charge, minimum"),
     "clients in quotes": ("clients: 10", 'clients: "10"', "24:12: rounds.clients", "got '10'; write it without quotes"),

@@ -90,11 +90,11 @@ class Group(Part):
     )
     downlink: LinkDraw = Field(
         default_factory=lambda: constant("unlimited", DATA_RATE),
-        description="rate at which a device receives",
+        description="bandwidth: the rate at which a device receives",
     )
     uplink: LinkDraw = Field(
         default_factory=lambda: constant("unlimited", DATA_RATE),
-        description="rate at which a device sends",
+        description="bandwidth: the rate at which a device sends",
     )
     latency: DurationDraw = Field(
         default_factory=lambda: constant("0 s", DURATION),
