@@ -189,7 +189,7 @@ def _message(
             expected = _LISTS.get(path, expected) if expected == "a list" else expected
             if value is None and path[:-1] == ("variants",):
                 expected = "a mapping, such as {} for the scenario as it is"
-            return f"expected {expected}{got}{_number_hint(value) if 'number' in expected else ''}"
+            return f"expected {expected}{got}{_rewriting(value, expected)}"
     if kind == "string_too_long":
         return f"expected at most {context['max_length']:,} characters, got {len(str(value)):,}"
     if kind in ("literal_error", "enum"):
@@ -207,6 +207,16 @@ def _message(
     if kind == "too_long":
         return f"expected at most {context['max_length']:,} of them"
     return str(error["msg"])
+
+
+def _rewriting(value: object, expected: str) -> str:
+    """Return how a value is to be written, if that is all that is wrong with it."""
+    if "number" in expected:
+        return _number_hint(value)
+    one = isinstance(value, str | int | float) and not isinstance(value, bool)
+    if expected == "a list" and one and len(str(value)) <= LONGEST_TEXT:
+        return f"; write it `[{value}]`"
+    return ""
 
 
 def _number_hint(value: object) -> str:

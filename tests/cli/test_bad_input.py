@@ -60,6 +60,7 @@ BROKEN = {
     "too many to count": ("count: 20", "count: 1000000000000000000000", "9:12: fleet[0].count", "at most 1,000,000,000"),
     "a list for a section": ("stop: {rounds: 100}", "stop: [100]", "25:9: rounds.stop", "a mapping with any of accuracy, bytes, energy, rounds, time, got [100]"),
     "a number for an optimizer": ("optimizer: {name: sgd, lr: 0.01}", "optimizer: 0.01", "20:14: training.optimizer", "the name of an optimizer or a mapping"),
+    "one target": ("targets: [0.7]", "targets: 80%", "27:33: evaluation.targets", "expected a list, got '80%'; write it `[80%]`"),
     "a word for the fleet": (GOOD[GOOD.index("\n  - name: phones") : GOOD.index("\ntraining:")], " phones", "7:8: fleet", "such as {count: 10}, or a list of them, got 'phones'"),
     "half a seed": ("seeds: [0, 1]", "seeds: 1.5", "31:8: seeds", "seeds such as 0-4 or [0, 1], got 1.5"),
     "a word for a sweep": ("network: {}", "sweep: often", "32:8: sweep", "expected a mapping, got 'often'"),
