@@ -214,6 +214,8 @@ def _rewriting(value: object, expected: str) -> str:
     if "number" in expected:
         return _number_hint(value)
     one = isinstance(value, str | int | float) and not isinstance(value, bool)
+    if str(value).endswith((".yaml", ".yml")) and expected == _LISTS[("fleet",)]:
+        return "; paste the section `fleet` of that file here"  # such as `simfl calibrate` writes
     if expected == "a list" and one and len(str(value)) <= LONGEST_TEXT:
         return f"; write it `[{value}]`"
     return ""

@@ -62,6 +62,7 @@ BROKEN = {
     "a number for an optimizer": ("optimizer: {name: sgd, lr: 0.01}", "optimizer: 0.01", "20:14: training.optimizer", "the name of an optimizer or a mapping"),
     "one target": ("targets: [0.7]", "targets: 80%", "27:33: evaluation.targets", "expected a list, got '80%'; write it `[80%]`"),
     "a word for the fleet": (GOOD[GOOD.index("\n  - name: phones") : GOOD.index("\ntraining:")], " phones", "7:8: fleet", "such as {count: 10}, or a list of them, got 'phones'"),
+    "a file for the fleet": (GOOD[GOOD.index("\n  - name: phones") : GOOD.index("\ntraining:")], " fleet.yaml", "7:8: fleet", "got 'fleet.yaml'; paste the section `fleet` of that file here"),
     "half a seed": ("seeds: [0, 1]", "seeds: 1.5", "31:8: seeds", "seeds such as 0-4 or [0, 1], got 1.5"),
     "a word for a sweep": ("network: {}", "sweep: often", "32:8: sweep", "expected a mapping, got 'often'"),
     "NaN": ("lr: 0.01", "lr: .nan", "20:30: training.optimizer.lr", "NaN"),
