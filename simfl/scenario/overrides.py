@@ -13,7 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, cast
 
-from simfl.errors import ScenarioError, nearest
+from simfl.errors import MEANT, ScenarioError, nearest
 from simfl.scenario.bundles import BUNDLES, filled_in
 from simfl.scenario.fields import by_name, is_component, is_part, takes_nothing
 from simfl.scenario.language.place import Key, Location, Marks, dotted
@@ -54,6 +54,7 @@ def apply(
         mark = override.marks.get(path) or override.marks[override.path]
         before = deepcopy(data) if path[-1] in BUNDLES else data
         try:
+            _refuse_unknown_variant(data, override.path)
             where = _put(data, marks, _grouped(data, path), value)
         except LookupError as error:
             raise ScenarioError(f"{mark.key}: {dotted(path)}: {error.args[0]}") from None
@@ -126,6 +127,22 @@ def _grouped(data: Any, path: Location) -> Location:
     if isinstance(fleet, list) and len(fleet) == 1 and by_name(Group, str(path[1])) is not None:
         return (path[0], 0, *path[1:])
     return path
+
+
+def _refuse_unknown_variant(data: Mapping[str, Any], path: Location) -> None:
+    """Refuse a change within a variant that there is not: a typo would make one more.
+
+    Raises:
+        LookupError: there is none of this name.
+    """
+    known = data.get("variants") or {}
+    if path[0] == "variants" and len(path) > 2 and isinstance(known, Mapping):
+        name = str(path[1])
+        if name not in map(str, known):
+            hint = nearest(name, map(str, known))
+            if not hint.startswith(MEANT):
+                hint += f"; a new one is written `variants.{name}={{{dotted(path[2:])}: ...}}`"
+            raise LookupError(f"there is no variant {name!r}{hint}")
 
 
 def _put(data: Any, marks: dict[Location, Marks], path: Location, value: Any) -> Location:

@@ -94,6 +94,20 @@ def test_one_change_of_a_variant_is_changed_from_outside() -> None:
     assert run.scenario.rounds.clients == 4
 
 
+def test_a_change_within_a_variant_that_there_is_not_is_refused() -> None:
+    """A typo made one more variant, and the one that was meant stayed as it was."""
+    document = Document.parse(BASE + VARIANTS)
+    with pytest.raises(ScenarioError, match=r"no variant 'plian'; did you mean 'plain'\?$"):
+        document.set("variants.plian.rounds.clients=4")
+    with pytest.raises(
+        ScenarioError, match=r"new one is written `variants.b={rounds.clients: ...}`"
+    ):
+        Document.parse(BASE).set("variants.b.rounds.clients=4")
+    assert len(document.set("variants.b={rounds.clients: 4}").data["variants"]) == 1 + len(
+        document.data["variants"]
+    )
+
+
 def test_a_scenario_stands_for_the_same_runs_as_its_document() -> None:
     document = Document.parse(BASE + VARIANTS + "seeds: 0-1\n")
     scenario = Scenario.from_dict(document.data)
