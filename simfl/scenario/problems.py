@@ -113,7 +113,8 @@ def _unfold(
             owner = _below(model, error["loc"][:-1])
             field = None if owner is None or not path else by_name(owner, str(path[-1]))
             message = _message(error, context, path, _below(model, error["loc"]), field)
-            yield Problem(path, message)
+            named = path[-1:] == ("[key]",)  # as pydantic says that the key itself is wrong
+            yield Problem(path[:-1] if named else path, message, at_key=named)
 
 
 def _when_worked_out(owner: type[BaseModel] | None, key: Key) -> str:

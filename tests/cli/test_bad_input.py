@@ -107,6 +107,7 @@ BROKEN = {
     "name is a list": ("selection: uniform", "selection: [uniform]", "26:12: selection", "selector"),
     "no group's name": ("name: tablets", "name: a/b", "14:11: fleet[1].name", "letters from A to Z or a to z, digits"),
     "no folder's name": ("name: good", "name: a/b", "1:7: name", "letters from A to Z or a to z, digits"),
+    "no variant's name": ("  FedProx:", "  a/b:", "30:3: variants.a/b: ", "letters from A to Z or a to z, digits"),
     "missing model": ("model: logistic_regression\n", "", "1:1: missing key 'model'", ""),
     "missing count": ("    count: 20\n", "", "8:5: fleet[0]: missing key 'count'", ""),
     "no groups": (GOOD[GOOD.index("  - name: phones") : GOOD.index("training:")], "  []\n", "8:3: fleet", "at least 1"),
