@@ -66,9 +66,8 @@ def _section(comparison: Comparison, columns: list[Column], one_unit: bool) -> S
     rows = []
     for variant, runs in comparison.groups.items():
         cells = [
-            # Against itself there is nothing to say.
             formats.NOTHING
-            if column.versus == variant and column.ideal is None
+            if _against_itself(variant, column)
             else cell_text(column, comparison.cell(variant, column), text)
             for column, (_, text) in zip(columns, told, strict=True)
         ]
@@ -85,6 +84,11 @@ def _section(comparison: Comparison, columns: list[Column], one_unit: bool) -> S
             f", {first.versus} ÷ each" if first.divided else f", difference from {first.versus}"
         )
     return Section(title, heads, rows)
+
+
+def _against_itself(variant: str, column: Column) -> bool:
+    """Whether a cell would compare a variant with itself, of which there is nothing to say."""
+    return column.versus == variant and column.ideal is None
 
 
 def _scale(
@@ -122,7 +126,12 @@ def name_of(column: Column) -> str:
 
 def legend(comparison: Comparison) -> list[str]:
     """Return how the numbers of a comparison are to be read."""
-    cells = [(c, comparison.cell(v, c)) for v in comparison.groups for c in comparison.columns]
+    cells = [
+        (column, comparison.cell(variant, column))
+        for variant in comparison.groups
+        for column in comparison.columns
+        if not _against_itself(variant, column)
+    ]
     figures = [(column, cell) for column, cell in cells if isinstance(cell, Figure)]
     ratios = [cell for _, cell in cells if isinstance(cell, Ratio)]
     differences = [f for column, f in figures if column.versus is not None and column.ideal is None]
@@ -148,7 +157,8 @@ def legend(comparison: Comparison) -> list[str]:
     baseline = str(comparison.baseline)
     lines += _legend_of_differences(differences, baseline)
     lines += _legend_of_ratios(ratios, baseline)
-    return lines + (_legend_of_seeds(comparison) if differences or ratios else [])
+    compared = any(c.versus is not None and c.ideal is None for c in comparison.columns)
+    return lines + (_legend_of_seeds(comparison) if compared else [])
 
 
 def _legend_of_seeds(comparison: Comparison) -> list[str]:

@@ -49,6 +49,17 @@ def test_what_chance_explains_is_told(noisy: Comparison) -> None:
     assert "| median never, 2 of 3 never |" in "\n".join(lines)
 
 
+def test_where_no_seed_is_shared_nothing_is_said_of_differences(tmp_path: Path) -> None:
+    """The baseline's own, which is not shown, brought three lines on how to read dashes."""
+    for name, seeds in (("a", (0, 1)), ("b", (2, 3))):
+        for seed in seeds:
+            made_run(tmp_path, name, seed, reaches(30 + seed, 60))
+    text = render(compare(find_runs([tmp_path]), baseline="a"), "table")
+    assert "Compared are the seeds that both have: 0 with b." in text
+    for words in ("Differences are", "Ratios compare", "interval"):
+        assert words not in text
+
+
 @pytest.mark.parametrize(
     ("seconds", "told"),
     [
