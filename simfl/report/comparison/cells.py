@@ -37,16 +37,27 @@ def cell_text(column: Column, cell: Cell, text: Callable[[float], str] | None = 
     spread = SPREAD[unit] if text is None else None
     if text is None and unit == "number":
         spread = partial(_beside, cell.mean)
+        if cell.std > 0 and not cell.missing and _written_out(cell.mean):
+            text = spread  # else it may have fewer digits than its deviation
     if text is None and unit == "time":
         spread = partial(_beside_time, cell.mean)
     return figure_text(cell, text or TEXT[unit], spread, target=column.target is not None)
 
 
 def _beside(mean: float, deviation: float) -> str:
-    """Return a number's deviation, with no more decimals than its mean has of four digits."""
-    if not 1e-4 <= abs(mean) < 1e4:
+    """Return a number's deviation, with as many decimals as its mean has of four digits.
+
+    >>> _beside(0.15, 0.015), _beside(0.15, 0.15), _beside(1.5e-06, 7.071e-07)
+    ('0.0150', '0.1500', '7.07e-07')
+    """
+    if not _written_out(mean):
         return f"{deviation:.3g}"
     return f"{deviation:.{3 - math.floor(math.log10(abs(mean)))}f}"
+
+
+def _written_out(number: float) -> bool:
+    """Whether a number has no power of ten beside it."""
+    return 1e-4 <= abs(number) < 1e4
 
 
 def _beside_time(mean_s: float, deviation_s: float) -> str:

@@ -161,12 +161,13 @@ def test_latex_is_booktabs_with_nothing_left_to_escape(tmp_path: Path) -> None:
     ("numbers", "told"),
     [
         ([0.98990, 0.98998], "0.9899 ± 0.0001"),
-        ([0.9, 1.0], "0.95 ± 0.0707"),
-        ([12.0, 13.0], "12.5 ± 0.71"),
+        ([0.9, 1.0], "0.9500 ± 0.0707"),
+        ([12.0, 13.0], "12.50 ± 0.71"),
+        ([0.15, 0.15], "0.15"),
         ([1e-6, 2e-6], "1.5e-06 ± 7.07e-07"),
     ],
 )
-def test_a_deviation_is_no_more_exact_than_its_mean(numbers: list[float], told: str) -> None:
+def test_a_deviation_is_as_exact_as_its_mean(numbers: list[float], told: str) -> None:
     column = Column(Metric("macro_f1", "number", lambda _: math.nan))
     assert cell_text(column, Figure.of(numbers, worst=math.nan)) == told
 
