@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Iterator
-from contextlib import suppress
+from itertools import pairwise
 
 import numpy as np
 
 from simfl.components.aggregators.trimmed_mean import TrimmedMean
+from simfl.components.models.logistic_regression import LogisticRegression
+from simfl.components.models.mlp import Mlp
 from simfl.components.workloads.base import Workload
 from simfl.components.workloads.coreset import CoresetTraining
 from simfl.core.apportion import whole_share
 from simfl.core.at_work import users_own
 from simfl.errors import InputError
-from simfl.scenario.checks import OWN_MODELS
 from simfl.scenario.distributions import Constant, Draw
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import SAMPLES
@@ -112,24 +113,35 @@ def _of_aggregation(scenario: Scenario) -> Iterator[Caution]:
 def _of_speeds(scenario: Scenario) -> Iterator[Caution]:
     """Yield FLOP/s that promise a mini-batch of a small model sooner than a device begins the next.
 
-    Users' own models are left alone: they need not be fit to be tried.
+    Only of linear layers, whose FLOPs are known without PyTorch; others are hardly so small.
     """
     groups = {index: group for index, group in enumerate(scenario.fleet) if _in_flops(group)}
-    if not groups or not type(scenario.model).__module__.startswith(OWN_MODELS):
+    flops = _linear_flops(scenario) if groups else None
+    if flops is None:
         return
-    from simfl.training.flops import flops_of
+    for index, group in groups.items():
+        samples_per_s = _median(group.compute) / flops
+        if scenario.training.batch_size / samples_per_s < SHORTEST_BATCH_S:
+            yield (
+                ("fleet", index, "compute"),
+                f"{samples_per_s:,.0f} samples/s, for so small a model: FLOP/s leave out what "
+                "each mini-batch takes whatever its size; give samples/s",
+            )
 
-    with suppress(InputError):  # told by whoever looks for mistakes
-        flops = flops_of(scenario.model, *scenario.inputs_and_outputs())
-        for index, group in groups.items():
-            samples_per_s = _median(group.compute) / flops
-            batch_s = scenario.training.batch_size / samples_per_s
-            if batch_s < SHORTEST_BATCH_S:
-                yield (
-                    ("fleet", index, "compute"),
-                    f"{samples_per_s:,.0f} samples/s, for so small a model: FLOP/s leave out what "
-                    "each mini-batch takes whatever its size; give samples/s",
-                )
+
+def _linear_flops(scenario: Scenario) -> int | None:
+    """Return the FLOPs of training on one sample, of a model of linear layers (None: another)."""
+    model = scenario.model
+    if type(model) not in (LogisticRegression, Mlp):
+        return None
+    try:
+        shape, classes = scenario.inputs_and_outputs()
+    except InputError:  # told by whoever looks for mistakes
+        return None
+    widths = [math.prod(shape), *(model.hidden if isinstance(model, Mlp) else ()), classes]
+    layers = [width * units for width, units in pairwise(widths)]
+    # Two a weight: forward, for its gradient and, but for the first layer, its inputs' gradients.
+    return 2 * (3 * sum(layers) - layers[0])
 
 
 def _in_flops(group: Group) -> bool:

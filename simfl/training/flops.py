@@ -8,8 +8,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from simfl.components.models.base import Model
-from simfl.training.flat import build, example_input
+from simfl.training.flat import example_input
 
 ATEN = torch.ops.aten
 
@@ -30,16 +29,6 @@ def training_flops(module: nn.Module, shape: tuple[int, ...]) -> int:
     fused recurrent layers, which can't be looked into, it is taken to be three times.
     """
     return _count(module, shape, backward=True)
-
-
-def flops_of(model: Model, shape: tuple[int, ...], classes: int) -> int:
-    """Return the FLOPs of training `model` on one sample, built without memory for its numbers.
-
-    Raises:
-        InputError: the model does not fit such inputs.
-    """
-    with torch.device("meta"):
-        return training_flops(build(model, shape, classes), shape)
 
 
 def _count(module: nn.Module, shape: tuple[int, ...], backward: bool) -> int:

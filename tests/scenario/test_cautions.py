@@ -7,12 +7,15 @@ import pytest
 
 from simfl import Scenario
 from simfl.cli import main
+from simfl.components.models.mlp import Mlp
 from simfl.report.caveats import not_meant
 from simfl.report.comparison.forms import render
 from simfl.report.page.notes import notes
 from simfl.runs.results.compare import compare
 from simfl.scenario.cautions import cautions
 from simfl.scenario.language.place import dotted
+from simfl.training.flat import build
+from simfl.training.flops import training_flops
 from tests.tiny import TINY, RunTiny
 
 
@@ -65,6 +68,14 @@ def test_flops_that_tell_nothing_of_so_small_a_model_are_told() -> None:
     assert small["fleet[0].compute"].startswith(f"{4.5e9 / per_sample:,.0f} samples/s, for so sm")
     large = told(fleet=fleet[:1], model={"name": "mlp", "hidden": [2000]})
     assert large == {}
+
+
+@pytest.mark.parametrize("hidden", [[], [7], [7, 5]])
+def test_flops_of_linear_layers_are_those_that_are_counted(hidden: list[int]) -> None:
+    fleet = [{"count": 5, "compute": "9 TFLOP/s"}]
+    [text] = told(fleet=fleet, model={"name": "mlp", "hidden": hidden}).values()
+    module = build(Mlp(hidden=tuple(hidden)), (1, 6, 6), 10)
+    assert text.startswith(f"{9e12 / training_flops(module, (1, 6, 6)):,.0f} samples/s")
 
 
 def test_it_is_told_before_a_run_and_beside_its_results(
