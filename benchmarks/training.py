@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.loops import dataloader_round, loop_evaluation, tensor_round
-from benchmarks.models import Cnn, Logistic, Mlp, ResNet18, Transformer
+from benchmarks.models import Cnn, Logistic, Mlp, Transformer
 from benchmarks.report import Row, known, leave
 from benchmarks.workloads import power_law
 from simfl.components.aggregators.weighting import GroupedSum
@@ -28,6 +28,7 @@ from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
 from simfl.components.models.fedacs_cnn import FedacsCnn
 from simfl.components.models.fedcore_lstm import FedcoreLstm
+from simfl.components.models.resnet import ResNet
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import OrderBatch, Plan, WorkOrder
 from simfl.training.data import Partitioned
@@ -67,7 +68,7 @@ WORKLOADS = {
     "W2": Workload(Cnn(), (1, 28, 28), [500] * 100, 10, 50, 2, 0.01, 2.8),
     "W3": Workload(Logistic(), (60,), power_law(), 100, 8, 10, 0.01, 120.0),
     "W4": Workload(FedacsCnn(), (3, 32, 32), [500] * 100, 10, 50, 1, 0.01, 4.0),
-    "W5": Workload(ResNet18(), (3, 32, 32), [50] * 20, 2, 25, 1, 0.01, 1.0, 100),
+    "W5": Workload(ResNet(), (3, 32, 32), [50] * 20, 2, 25, 1, 0.01, 1.0, 100),
     "W6": Workload(FedcoreLstm(), (80,), [50] * 20, 4, 10, 1, 0.01, 1.0, 200, 90, True),
     "W7": Workload(Transformer(), (32,), [100] * 20, 10, 20, 1, 0.01, 1.0, 1000, 90, True),
     "W8": Workload(Cnn(units=3100), (1, 28, 28), [20] * 100, 20, 20, 1, 0.01, 1.0, 100),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from simfl.components.local_training import LocalTraining
+from simfl.components.models.resnet import ResNet
 from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.exponential import Exponential
 from simfl.core.work import Plan
@@ -93,6 +94,7 @@ def test_every_number_of_lanes(lanes):
         (Convolutional(dropout=0.5), (1, 8, 8), False),
         (Convolutional(), (3, 12, 12), False),
         (Residual(), (20,), False),
+        (ResNet(blocks=(1, 1), channels=4), (2, 6, 6), False),
         (Reader(), (6,), True),
     ],
 )

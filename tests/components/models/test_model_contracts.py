@@ -1,5 +1,7 @@
 """Every registered model goes through the contract, which catches faulty ones."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -9,7 +11,10 @@ from simfl.components.models.logistic_regression import LogisticRegression
 from simfl.testing.contract import suites
 from simfl.testing.models import ModelContract
 
-TRAITS = {"fedcore_lstm": {"shapes": ((5,), (1, 28, 28)), "options": {"hidden": 8}}}
+TRAITS: dict[str, dict[str, Any]] = {
+    "fedcore_lstm": {"shapes": ((5,), (1, 28, 28)), "options": {"hidden": 8}},
+    "resnet": {"options": {"blocks": [1, 1, 1], "channels": 4}},
+}
 globals().update(suites(ModelContract, models, TRAITS))
 
 

@@ -36,6 +36,8 @@ SMALL = [
     ("dp3s_cnn", {}, (1, 16, 16)),
     ("fedcore_cnn", {}, (1, 4, 4)),
     ("fedcore_lstm", {"hidden": 4, "embedding": 3}, (6,)),
+    ("resnet", {"blocks": [1, 1], "channels": 4}, (2, 5, 6)),
+    ("resnet", {"blocks": [1], "channels": 4, "stem": "7x7"}, (1, 16, 16)),
 ]
 
 

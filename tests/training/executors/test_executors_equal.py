@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from simfl.components.local_training import LocalTraining
+from simfl.components.models.resnet import ResNet
 from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.exponential import Exponential
 from simfl.core.work import OrderBatch, Plan, WorkOrder, WorkResult
@@ -33,6 +34,7 @@ MODELS = {
     "dropout": (Perceptron(dropout=0.5), (4, 5), False),
     "convolutional": (Convolutional(dropout=0.3), (1, 8, 8), False),
     "reader": (Reader(), (6,), True),
+    "residual": (ResNet(blocks=(1, 1), channels=4), (1, 5, 5), False),
     "batch norm": (Normalised(), (1, 8, 8), False),
 }
 TRAINING = LocalTraining(8, Sgd(lr=0.1, momentum=0.5), Exponential(decay=0.9), proximal=0.1)

@@ -6,6 +6,7 @@ from torch import nn
 
 from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
+from simfl.components.models.resnet import ResNet
 from simfl.components.optimizers.base import Optimizer
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import Plan
@@ -40,6 +41,7 @@ from tests.training.learning_stubs import (
 )
 
 SIZES = [20, 7, 33, 1, 64]
+RESNET = ResNet(blocks=(1, 1), channels=4)
 TRAINING = LocalTraining(8, Sgd(lr=0.05, momentum=0.5, weight_decay=0.001), proximal=0.1)
 
 
@@ -58,6 +60,7 @@ KERNELS: dict[str, Callable[..., Kernel | None]] = {
         *((kind, Perceptron(), (4, 5)) for kind in KERNELS),
         *((kind, Residual(), (20,)) for kind in ("loop", "recorded")),
         *((kind, Scaled(), (20,)) for kind in ("loop", "recorded")),
+        ("loop", RESNET, (2, 6, 6)),
         *((kind, Convolutional(), (1, 8, 8)) for kind in ("compiled", "loop", "recorded")),
     ],
 )
@@ -102,6 +105,7 @@ OTHERS = LocalTraining(8, Idle())
         (Convolutional(), (1, 8, 8), OTHERS, LoopKernel),
         (Reader(), (6,), TRAINING, LoopKernel),
         (Residual(), (20,), TRAINING, LoopKernel),
+        (RESNET, (2, 6, 6), TRAINING, LoopKernel),
     ],
 )
 def test_the_kernel_follows_from_the_model_and_how_it_is_trained(model, shape, training, kernel):
