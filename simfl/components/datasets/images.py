@@ -51,6 +51,11 @@ class ImageSet(Dataset):
     )
 
     @property
+    def files(self) -> tuple[str, ...]:
+        """What is read, below the data folder."""
+        return ORIGINS[self.origin].files
+
+    @property
     @override
     def samples_known(self) -> int:
         return self.train_images
@@ -80,13 +85,22 @@ class ImageSet(Dataset):
     @override
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
         root = cache_folder() if folder is None else folder
-        missing = ORIGINS[self.origin].missing(root)
+        missing = [name for name in self.files if not (root / name).exists()]
         if missing and folder is not None:
             raise InputError(
                 f"data set {self.name!r} is not in {folder}: expected {', '.join(missing)} there; "
                 f"`simfl data fetch {self.origin} --to {folder}` gets it, and so does leaving out "
                 f"the data folder ({called('--data-dir', 'data_dir')}, SIMFL_DATA)"
             )
+        if missing:
+            self._fetch(root)
+        train, train_y = self._read(root, train=True)
+        test, test_y = self._read(root, train=False)
+        self._normalise(train, test)
+        classes = self.shape()[1]
+        return Corpus(Samples(train, train_y), Samples(test, test_y), classes, disposable=True)
+
+    def _fetch(self, root: Path) -> None:
         from simfl.core.downloads.fetch import (
             fetch,  # the modules of the network take long to import
         )
@@ -98,33 +112,33 @@ class ImageSet(Dataset):
                 f"{error}. If it lies in another folder, name that one "
                 f"({called('--data-dir', 'data_dir')}, SIMFL_DATA)"
             ) from error
-        train, train_y = self._read(root, train=True)
-        test, test_y = self._read(root, train=False)
-        self._normalise(train, test)
-        return Corpus(Samples(train, train_y), Samples(test, test_y), self.classes, disposable=True)
 
     def _read(self, root: Path, train: bool) -> tuple[Images, NDArray[np.int64]]:
-        reader = getattr(torchvision_datasets(), self.torchvision_name)
         try:
-            stored = reader(root, train=train)
-            pixels = np.asarray(stored.data)
-            targets = np.asarray(stored.targets).astype(np.int64)
+            pixels, labels = self._stored(root, train)
+            targets, classes = labels.astype(np.int64), self.shape()[1]
             images = self._channels_first(pixels)
             if images.shape != (len(targets), *self.image_shape):
                 raise ValueError(f"images of shape {images.shape} and {len(targets)} targets")
-            if len(odd := targets[(targets < 0) | (targets >= self.classes)]):
+            if len(odd := targets[(targets < 0) | (targets >= classes)]):
                 part = "training" if train else "test"
-                raise ValueError(f"{part} labels are 0 to {self.classes - 1}, but one is {odd[0]}")
+                raise ValueError(f"{part} labels are 0 to {classes - 1}, but one is {odd[0]}")
         except (
             OSError, RuntimeError, ValueError, TypeError, AssertionError, LookupError, EOFError,
         ) as error:  # fmt: skip
             raise InputError(self._damage(root, error)) from error
         return images, targets
 
+    def _stored(self, root: Path, train: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return pixels and labels as torchvision reads them from the folder `root`."""
+        stored = getattr(torchvision_datasets(), self.torchvision_name)(root, train=train)
+        return np.asarray(stored.data), np.asarray(stored.targets)
+
     def _damage(self, root: Path, error: Exception) -> str:
         """Return which files of the folder `root` can't be read, after torchvision's `error`."""
-        files = ORIGINS[self.origin].files
-        faults = [f"{root / name}: {fault}" for name in files if (fault := self._told(root / name))]
+        faults = [
+            f"{root / name}: {fault}" for name in self.files if (fault := self._told(root / name))
+        ]
         if faults:
             return (
                 f"data set {self.name!r} has damaged files: {'; '.join(faults)}. Delete what is "
@@ -132,7 +146,7 @@ class ImageSet(Dataset):
             )
         return (
             f"the files of data set {self.name!r} in {root} are damaged ({error}); expected "
-            f"{', '.join(files)} as torchvision's {self.torchvision_name} has them"
+            f"{', '.join(self.files)} as torchvision's {self.torchvision_name} has them"
         )
 
     def _told(self, file: Path) -> str:

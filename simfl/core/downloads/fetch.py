@@ -11,10 +11,13 @@ from pathlib import Path
 
 from simfl.core.downloads.origins import ORIGINS, Download, Origin
 from simfl.core.files import failure
+from simfl.core.words import few
 from simfl.errors import InputError, NameNotFound, RunError
 
 CHUNK = 1 << 16
 TIMEOUT_S = 30
+MOST = 7
+"""Files that a message names."""
 
 Tell = Callable[[str, int, int], None]
 """Is told a URL, how many bytes of it are there, and of how many."""
@@ -59,9 +62,10 @@ def fetch(name: str, folder: Path, tell: Tell | None = None) -> list[Path]:
 
 def _complaint(name: str, origin: Origin, folder: Path, error: Exception) -> str:
     reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+    files = few(origin.missing(folder), MOST)
     return (
         f"{name} could not be downloaded into {folder} ({reason}); the same command goes on where "
-        f"it stopped. Without a network, put {', '.join(origin.files)} there ({origin.home})"
+        f"it stopped. Without a network, put {files} there ({origin.home})"
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from simfl.core.downloads.unpack import gunzip, untar, untouched
+from simfl.core.downloads.unpack import gunzip, untar, untouched, unzip
 from simfl.core.downloads.unpack import mlab_ndt as mlab_csv
 
 Unpack = Callable[[Path, Path], None]
@@ -100,6 +100,13 @@ CIFAR10 = tuple(
     f"cifar-10-batches-py/{name}"
     for name in (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch", "batches.meta")
 )
+CIFAR100 = tuple(f"cifar-100-python/{name}" for name in ("train", "test", "meta"))
+EMNIST = tuple(
+    f"EMNIST/raw/emnist-{split}-{part}-{kind}-ubyte"
+    for split in ("balanced", "byclass", "bymerge", "digits", "letters", "mnist")
+    for part in ("train", "test")
+    for kind in ("images-idx3", "labels-idx1")
+)
 MLAB = "mlab_ndt_na_2022_06.csv.gz"
 
 ORIGINS: dict[str, Origin] = {
@@ -151,6 +158,60 @@ ORIGINS: dict[str, Origin] = {
                 CIFAR10,
                 untar,
             ),
+        ),
+    ),
+    "cifar100": Origin(
+        "data set",
+        "50,000 + 10,000 colour photographs, 32 x 32, of 100 classes in 20 groups",
+        "none stated; cite Krizhevsky, 2009",
+        "https://www.cs.toronto.edu/~kriz/cifar.html",
+        CIFAR100,
+        (
+            Download(
+                "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz",
+                169001437,
+                "85cd44d02ba6437773c5bbd22e183051d648de2e7d6b014e1ef29b855ba677a7",
+                CIFAR100,
+                untar,
+            ),
+        ),
+    ),
+    "emnist": Origin(
+        "data set",
+        "handwritten digits and letters, 28 x 28, in six splits; 1.8 GB once unpacked",
+        "none stated; cite Cohen et al., 2017",
+        "https://www.nist.gov/itl/products-and-services/emnist-dataset",
+        EMNIST,
+        (
+            Download(
+                "https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip",
+                561753746,
+                "fb9bb67e33772a9cc0b895e4ecf36d2cf35be8b709693c3564cea2a019fcda8e",
+                EMNIST,
+                unzip,
+            ),
+        ),
+    ),
+    "svhn": Origin(
+        "data set",
+        "73,257 + 26,032 colour photographs of house numbers, 32 x 32",
+        "for non-commercial use only; cite Netzer et al., 2011",
+        "http://ufldl.stanford.edu/housenumbers/",
+        ("train_32x32.mat", "test_32x32.mat"),
+        tuple(
+            Download(f"http://ufldl.stanford.edu/housenumbers/{name}", size, sha256, (name,))
+            for name, size, sha256 in (
+                (
+                    "train_32x32.mat",
+                    182040794,
+                    "435e94d69a87fde4fd4d7f3dd208dfc32cb6ae8af2240d066de1df7508d083b8",
+                ),
+                (
+                    "test_32x32.mat",
+                    64275384,
+                    "cdce80dfb2a2c4c6160906d0bd7c68ec5a99d7ca4831afa54f09182025b6a75b",
+                ),
+            )
         ),
     ),
     "shakespeare": Origin(

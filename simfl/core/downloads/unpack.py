@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import tarfile
+import zipfile
 from pathlib import Path
 
 from simfl.core.files import whole
@@ -34,6 +35,14 @@ def untar(source: Path, target: Path) -> None:
         if file is None:
             raise KeyError(member)
         with file, whole(target) as out:
+            shutil.copyfileobj(file, out)
+
+
+def unzip(source: Path, target: Path) -> None:
+    """Write the content of the gzipped member of a ZIP archive that is called as `target` is."""
+    with zipfile.ZipFile(source) as archive:
+        [member] = [name for name in archive.namelist() if name.endswith(f"/{target.name}.gz")]
+        with archive.open(member) as packed, gzip.open(packed) as file, whole(target) as out:
             shutil.copyfileobj(file, out)
 
 

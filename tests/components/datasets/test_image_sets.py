@@ -1,3 +1,4 @@
+import hashlib
 import os
 import pickle
 import struct
@@ -6,13 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from simfl.components.datasets.base import datasets
+from simfl.components.datasets.emnist import SIZES
+from simfl.components.datasets.torchvision_import import torchvision_datasets
 from simfl.core.downloads.origins import ORIGINS, Download, cache_folder
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 
-NAMES = ("mnist", "fashion_mnist", "cifar10")
+NAMES = ("mnist", "fashion_mnist", "cifar10", "cifar100", "emnist", "svhn")
 
 
 def parse(name, **options):
@@ -73,7 +77,8 @@ def test_a_folder_without_the_files_names_them(tmp_path, name):
     data = parse(name)
     with pytest.raises(InputError) as caught:
         data.load(tmp_path, Seeds(0))
-    assert all(file in str(caught.value) for file in ORIGINS[name].files)
+    assert data.files
+    assert all(file in str(caught.value) for file in data.files)
     assert f"simfl data fetch {name}" in str(caught.value)
     assert str(tmp_path) in str(caught.value)
     assert list(tmp_path.iterdir()) == []
@@ -124,14 +129,131 @@ def test_a_label_that_there_is_no_class_for_is_the_files_fault(tiny_mnist, file,
         parse("mnist").load(folder, Seeds(0))
 
 
-def test_damaged_cifar_batches_are_an_input_error(tmp_path):
-    data = parse("cifar10")
-    for name in ORIGINS["cifar10"].files:
-        path = tmp_path / name
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("cifar10", "cifar-10-batches-py/data_batch_1"),
+        ("cifar100", "cifar-100-python/train"),
+        ("svhn", "train_32x32.mat"),
+    ],
+)
+def test_files_of_another_checksum_are_not_even_opened(name, first, tmp_path):
+    for file in ORIGINS[name].files:
+        path = tmp_path / file
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(pickle.dumps({}))
-    with pytest.raises(InputError, match="cifar-10-batches-py/data_batch_1: its checksum"):
-        data.load(tmp_path, Seeds(0))
+    with pytest.raises(
+        InputError, match=f"damaged files: {tmp_path / first}: its checksum"
+    ) as told:
+        parse(name).load(tmp_path, Seeds(0))
+    assert all(file in str(told.value) for file in ORIGINS[name].files)
+    assert f"simfl data fetch {name} --to {tmp_path}" in str(told.value)
+
+
+def md5(path):
+    return hashlib.md5(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def tiny_cifar100(tmp_path, monkeypatch):
+    """Twelve random photographs to train on and five to test on, in CIFAR-100's own format."""
+    rng, folder = np.random.default_rng(0), tmp_path / "cifar-100-python"
+    folder.mkdir()
+    parts = {}
+    for part, n in (("train", 12), ("test", 5)):
+        parts[part] = {
+            "data": rng.integers(0, 256, (n, 3072), dtype=np.uint8),
+            "fine_labels": rng.integers(0, 100, n).tolist(),
+            "coarse_labels": rng.integers(0, 20, n).tolist(),
+        }
+        (folder / part).write_bytes(pickle.dumps(parts[part]))
+    (folder / "meta").write_bytes(pickle.dumps({"fine_label_names": [f"{i}" for i in range(100)]}))
+    known = torchvision_datasets().CIFAR100
+    for listed, part in (("train_list", "train"), ("test_list", "test")):
+        monkeypatch.setattr(known, listed, [[part, md5(folder / part)]])
+    monkeypatch.setattr(known, "meta", {**known.meta, "md5": md5(folder / "meta")})
+    return tmp_path, parts
+
+
+@pytest.mark.parametrize(("labels", "classes"), [("fine", 100), ("coarse", 20)])
+def test_cifar100_has_two_kinds_of_labels(tiny_cifar100, labels, classes):
+    folder, parts = tiny_cifar100
+    data = parse("cifar100", labels=labels, normalise="none")
+    corpus = data.load(folder, Seeds(0))
+    assert data.shape() == ((3, 32, 32), classes)
+    assert corpus.classes == classes
+    for part, samples in (("train", corpus.train), ("test", corpus.test)):
+        assert samples.y.tolist() == parts[part][f"{labels}_labels"]
+        pixels = parts[part]["data"].reshape(-1, 3, 32, 32)
+        np.testing.assert_array_equal(np.rint(samples.x * 255), pixels)
+
+
+def test_a_damaged_part_of_cifar100_is_named_alone(tiny_cifar100):
+    folder, _ = tiny_cifar100
+    (folder / "cifar-100-python/meta").write_bytes(b"")
+    with pytest.raises(InputError, match=r"damaged files: \S*cifar-100-python/meta: its") as caught:
+        parse("cifar100", labels="coarse").load(folder, Seeds(0))
+    assert "python/train" not in str(caught.value)
+
+
+def write_emnist(folder, split, labels):
+    """Write a split of random characters in EMNIST's format, and return their pixels."""
+    pixels = np.random.default_rng(0).integers(0, 256, (len(labels), 28, 28))
+    for part in ("train", "test"):
+        start = folder / "EMNIST/raw" / f"emnist-{split}-{part}"
+        write_idx(start.with_name(f"{start.name}-images-idx3-ubyte"), pixels)
+        write_idx(start.with_name(f"{start.name}-labels-idx1-ubyte"), labels)
+    return pixels
+
+
+@pytest.mark.parametrize(
+    ("split", "labels", "classes"),
+    [
+        ("letters", [1, 26, 3], [0, 25, 2]),
+        ("balanced", [0, 46, 3], [0, 46, 3]),
+        ("byclass", [61, 0, 3], [61, 0, 3]),
+    ],
+)
+def test_emnist_is_upright_and_begins_at_class_0(tmp_path, split, labels, classes):
+    pixels = write_emnist(tmp_path, split, np.array(labels))
+    corpus = parse("emnist", split=split, normalise="none").load(tmp_path, Seeds(0))
+    assert corpus.test.y.tolist() == corpus.train.y.tolist() == classes
+    assert corpus.classes == max(classes) + 1
+    lying = np.rint(corpus.train.x[:, 0] * 255).transpose(0, 2, 1)
+    np.testing.assert_array_equal(lying, pixels)
+
+
+def test_a_split_of_emnist_needs_its_own_files_alone(tmp_path):
+    write_emnist(tmp_path, "digits", np.arange(3))
+    parse("emnist", split="digits").load(tmp_path, Seeds(0))
+    with pytest.raises(InputError, match="expected EMNIST/raw/emnist-mnist-train-images") as caught:
+        parse("emnist", split="mnist").load(tmp_path, Seeds(0))
+    assert "digits" not in str(caught.value)
+    path = tmp_path / "EMNIST/raw/emnist-digits-test-labels-idx1-ubyte"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(InputError, match=f"{path}: it has 10 bytes, but 11 by its own header"):
+        parse("emnist", split="digits").load(tmp_path, Seeds(0))
+
+
+def test_emnist_knows_each_splits_size_before_it_is_loaded():
+    known = {split: parse("emnist", split=split) for split in SIZES}
+    assert {split: (data.shape()[1], data.samples_known) for split, data in known.items()} == SIZES
+    assert sorted(file for data in known.values() for file in data.files) == sorted(
+        ORIGINS["emnist"].files
+    )
+
+
+def test_svhn_calls_the_digit_0_class_0(tmp_path, monkeypatch):
+    rng, split_list = np.random.default_rng(0), {}
+    pixels, labels = rng.integers(0, 256, (32, 32, 3, 4), dtype=np.uint8), [[1], [9], [10], [5]]
+    for part in ("train", "test"):
+        file = tmp_path / f"{part}_32x32.mat"
+        savemat(file, {"X": pixels, "y": np.array(labels, dtype=np.uint8)})
+        split_list[part] = ["", file.name, md5(file)]
+    monkeypatch.setattr(torchvision_datasets().SVHN, "split_list", split_list)
+    corpus = parse("svhn", normalise="none").load(tmp_path, Seeds(0))
+    assert corpus.train.y.tolist() == corpus.test.y.tolist() == [1, 9, 0, 5]
+    np.testing.assert_array_equal(np.rint(corpus.train.x * 255), pixels.transpose(3, 2, 0, 1))
 
 
 def test_a_failed_download_says_what_to_do(tmp_path, monkeypatch):
@@ -170,22 +292,31 @@ def test_black_per_channel():
 def test_shapes_are_known_without_loading():
     assert parse("mnist").shape() == ((1, 28, 28), 10)
     assert parse("fashion_mnist").shape() == ((1, 28, 28), 10)
-    assert parse("cifar10").shape() == ((3, 32, 32), 10)
+    assert parse("cifar10").shape() == parse("svhn").shape() == ((3, 32, 32), 10)
 
 
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "n"), [("mnist", 60000), ("fashion_mnist", 60000), ("cifar10", 50000)]
+    ("name", "n", "tested", "least"),
+    [
+        ("mnist", 60000, 10000, 892),
+        ("fashion_mnist", 60000, 10000, 1000),
+        ("cifar10", 50000, 10000, 1000),
+        ("cifar100", 50000, 10000, 100),
+        ("emnist", 112800, 18800, 400),
+        ("svhn", 73257, 26032, 1595),
+    ],
 )
-def test_the_real_sets(name, n):
-    if not os.environ.get("SIMFL_DATA"):
-        pytest.skip("SIMFL_DATA names no data folder")
+def test_the_real_sets(name, n, tested, least):
+    folder = Path(os.environ.get("SIMFL_DATA", "/nowhere"))
     data = parse(name)
-    corpus = data.load(Path(os.environ["SIMFL_DATA"]), Seeds(0))
-    assert (len(corpus.train), len(corpus.test)) == (n, 10000)
+    if not all((folder / file).exists() for file in data.files):
+        pytest.skip(f"SIMFL_DATA names no data folder with {name}")
+    corpus = data.load(folder, Seeds(0))
+    assert (len(corpus.train), len(corpus.test)) == (n, tested)
     assert (corpus.train.x.shape[1:], corpus.classes) == data.shape()
-    assert np.bincount(corpus.test.y).min() > 850
+    assert np.bincount(corpus.test.y).min() >= least
     channels = corpus.train.x.mean(axis=(0, 2, 3), dtype=float)
     assert np.abs(channels).max() < 0.001
     if name == "fashion_mnist":

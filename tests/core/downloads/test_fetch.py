@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import tarfile
+import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 from simfl.cli import main
 from simfl.core.downloads.fetch import fetch
 from simfl.core.downloads.origins import ORIGINS, Download, Origin
-from simfl.core.downloads.unpack import gunzip, mlab_ndt, untar, untouched
+from simfl.core.downloads.unpack import gunzip, mlab_ndt, untar, untouched, unzip
 from simfl.errors import InputError
 from tests.reliability.disks import Disk, full
 
@@ -174,6 +175,23 @@ def test_archives_are_unpacked(
     contents = [file.read_bytes() for file in fetch("thing", tmp_path / "data")]
     assert contents == [b"set/one", b"set/two", b"plain"]
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_a_zip_of_gzipped_files_is_unpacked(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As EMNIST's, whose archive has other files too."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("one-ubyte", "other-one-ubyte", "two-ubyte"):
+            archive.writestr(f"gzip/{name}.gz", gzip.compress(name.encode()))
+        archive.writestr("gzip/mapping.txt", "0 48")
+    makes = ("SET/raw/one-ubyte", "SET/raw/two-ubyte")
+    register(monkeypatch, server.serve("gzip.zip", packed.getvalue(), makes=makes, unpack=unzip))
+    contents = [file.read_bytes() for file in fetch("thing", tmp_path)]
+    assert contents == [b"one-ubyte", b"two-ubyte"]
+    assert len(list(tmp_path.glob("SET/raw/*"))) == 2
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_speed_tests_become_a_table(tmp_path: Path) -> None:

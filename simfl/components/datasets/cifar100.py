@@ -1,0 +1,38 @@
+"""CIFAR-100: small colour photographs (Krizhevsky, 2009), as torchvision keeps them."""
+
+import pickle
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from typing_extensions import override
+
+from simfl.components.datasets.base import datasets
+from simfl.components.datasets.cifar import Cifar
+
+
+@datasets.register("cifar100")
+class Cifar100(Cifar):
+    """50,000 training and 10,000 test photographs of 100 kinds of things, 32 x 32, colour."""
+
+    origin: ClassVar = "cifar100"
+    torchvision_name: ClassVar = "CIFAR100"
+    statistics: ClassVar = ((0.5071, 0.4865, 0.4409), (0.2673, 0.2564, 0.2762))
+
+    labels: Literal["fine", "coarse"] = Field(
+        "fine", description="fine: 100 classes; coarse: 20, of five fine ones each"
+    )
+
+    @override
+    def shape(self) -> tuple[tuple[int, ...], int]:
+        return self.image_shape, 100 if self.labels == "fine" else 20
+
+    @override
+    def _stored(self, root: Path, train: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+        pixels, labels = super()._stored(root, train)  # which compares the checksums first
+        if self.labels == "coarse":
+            with (root / "cifar-100-python" / ("train" if train else "test")).open("rb") as file:
+                labels = np.asarray(pickle.load(file, encoding="latin1")["coarse_labels"])
+        return pixels, labels
