@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from simfl.core.work import Plan
 from simfl.scenario.scenario import Scenario
 
-FLOPS, STEP_S = 1e10, 3e-4
+FLOPS, STEP_S = 3e10, 3e-4
 """Floating-point operations in a host second of one core, and host seconds of a mini-batch beside
-its arithmetic, where PyTorch trains one client after the other: modules of a user's own."""
-STACKED_STEP_S = 2e-5
-"""The latter where it trains many at once, which it does with stacks of linear layers."""
+its arithmetic, where PyTorch trains one client after the other: in the middle of W5 to W8 of
+`benchmarks/results`, which make 2e10 to 8e10."""
+STACKED_FLOPS, STACKED_STEP_S = 1e10, 2e-5
+"""The same where it trains many at once, which it does with stacks of linear layers."""
 COMPILED_FLOPS, COMPILED_STEP_S = 5e10, 3e-6
 """The same where the compiled kernel does: W1 and W3 of `benchmarks/results`, rounded down."""
 PARTICIPATION_S = 3e-4
@@ -82,7 +83,9 @@ def estimate(
     flops = (times * plan.units(samples_each, batch) + judged * facts.forward_units) * facts.flops
     held = 2.0 * total * math.prod(dataset.shape()[0]) * 4
     held += facts.parameters * 4.0 * (4 + scenario.rounds.clients)
-    rate, step_s = FLOPS, STACKED_STEP_S if facts.stacked else STEP_S
+    rate, step_s = FLOPS, STEP_S
+    if facts.stacked:
+        rate, step_s = STACKED_FLOPS, STACKED_STEP_S
     if facts.compiled:
         rate, step_s = COMPILED_FLOPS, COMPILED_STEP_S
     return Estimate(

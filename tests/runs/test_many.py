@@ -323,6 +323,17 @@ def test_what_pytorch_trains_one_client_after_the_other_is_worth_a_second_proces
     assert of_a_step["mlp"] < 1e-4 < of_a_step["cnn"] < 1e-3
 
 
+def test_a_deep_network_is_estimated_by_what_pytorch_makes_of_one() -> None:
+    """A round of W5 takes 5.9 s (benchmarks/results); 7.5 times as much was told."""
+    data = {"name": "synthetic_images", "channels": 3, "size": 32, "samples": 600}
+    deep = scenario(
+        {},
+        **{"data.dataset": data, "model": "resnet", "training.epochs": 1, "fleet.count": 12},
+        **{"training.batch_size": 25, "rounds.clients": 2, "rounds.stop.rounds": 1},
+    )
+    assert 0.4 < estimate(deep).host_s / 5.9 < 3
+
+
 @pytest.mark.parametrize("time_only", [True, False])
 def test_a_large_fleet_takes_memory(time_only: bool) -> None:
     """As docs/scale.md has it: ten million devices are 0.9 GB beyond the libraries."""
