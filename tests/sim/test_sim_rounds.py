@@ -46,7 +46,7 @@ def test_a_run_says_what_it_waits_for():
         "round 1 waits for 5 clients to be available at once, 1 are; the next look is at 50 s",
         "round 1 waits for 2 who answer the selector",
         "round 1 waits for 4 at work: 0, 2, 3, ...; until 83.33333333 s at most",
-        "round 1 waits for the server",
+        "round 1 waits for its updates to be computed and aggregated",
     ]
 
 
@@ -69,7 +69,7 @@ def test_it_says_so_too_while_it_looks_for_them_anew(monkeypatch):
     make(make_fleet(3, sessions=[ALWAYS, *turns]), clients=3, min_clients=3)
     present = "3 clients to be available at once, 2 are; the next look is at"
     assert told[:3] == [
-        "round 1 waits for the server",
+        "round 1 waits for its updates to be computed and aggregated",
         f"round 1 waits for {present} 50 s",
         f"round 1 waits for {present} 100 s",
     ]

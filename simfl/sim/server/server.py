@@ -127,7 +127,7 @@ class Server:
         elif self.candidates.busy:
             what = f"{self.candidates.busy} who answer the selector"
         else:
-            what = self._waiting.awaited or "the server"
+            what = self._waiting.awaited or "its updates to be computed and aggregated"
         return f"round {max(self.accounting.row.round, 1)} waits for {what}"
 
     def open_round(self, deadline_s: float | None = None) -> None:
