@@ -12,7 +12,7 @@ from simfl.core.evaluation import Evaluation
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Params
-from simfl.errors import ScenarioError
+from simfl.errors import InputError, ScenarioError
 from simfl.scenario.checks import placed
 from simfl.scenario.scenario import Scenario
 from simfl.scenario.whole import Objection
@@ -20,11 +20,22 @@ from simfl.training.executors.base import Executor
 
 
 def initial_model(scenario: Scenario, seeds: Seeds) -> Params:
-    """Return the parameters `(p,)` that the run begins with."""
-    from simfl.training.flat import initial_params
+    """Return the parameters `(p,)` that the run begins with.
 
-    shape, classes = scenario.inputs_and_outputs()
-    return initial_params(scenario.model, shape, classes, seeds.number("init"))
+    Raises:
+        ScenarioError: the scenario names a file for them, which does not hold them.
+    """
+    from simfl.training.flat import initial_params
+    from simfl.training.model_file import pretrained_params
+
+    model, (shape, classes) = scenario.model, scenario.inputs_and_outputs()
+    if scenario.weights is None:
+        return initial_params(model, shape, classes, seeds.number("init"))
+    try:
+        return pretrained_params(scenario.weights, model, shape, classes)
+    except InputError as error:
+        problem = ("model", "weights_file"), str(error)
+        raise ScenarioError("\n".join(placed(scenario, [problem]))) from error
 
 
 def judge(
@@ -93,7 +104,8 @@ def model_file(scenario: Scenario, params: Params) -> bytes:
     """Return a file with the model `params` `(p,)` as PyTorch keeps it."""
     import torch
 
-    from simfl.training.flat import build, state_dict
+    from simfl.training.flat import build
+    from simfl.training.model_file import state_dict
 
     shape, classes = scenario.inputs_and_outputs()
     buffer = io.BytesIO()

@@ -7,7 +7,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -161,22 +160,17 @@ def _model(path: Path, builder: Builder) -> Params:
     Raises:
         InputError: it is missing, damaged, or may not be read.
     """
-    import torch
-
-    from simfl.training.flat import build, from_state_dict
+    from simfl.training.flat import build
+    from simfl.training.model_file import read_model
 
     task = builder.task
     try:
-        with ZipFile(path) as parts:  # PyTorch does not compare their checksums
-            if part := parts.testzip():
-                raise BadZipFile(f"{part} is not what was written")
-        tensors = torch.load(path, map_location="cpu", weights_only=True)
-        return from_state_dict(build(task.model, task.shape, task.classes), tensors)
+        return read_model(path, build(task.model, task.shape, task.classes))
     except FileNotFoundError:
         raise InputError(f"{path} is missing") from None
     except OSError as error:
         raise failure(f"can't read {path}", error) from error
-    except Exception as error:  # whatever PyTorch says of a file that is none of its own
+    except InputError as error:
         raise InputError(f"{path} is damaged: {error}") from error
 
 

@@ -59,10 +59,28 @@ def run_jobs(
     refuse({job.variant: job.scenario for job in todo}, trains=not options.time_only)
     options.torch_device()  # one that is not there is refused, whatever is left to do
     kept = [is_kept(job, options, overwrite, go_on) for job in todo]
+    _refuse_to_lose_weights(todo, kept)
     if tell_reuse:
         _tell_reuse(todo, kept, options.torch_device())
     _do_unfinished(todo, kept, options, watch, listen, overwrite)
     return [RunResult(job.folder) for job in todo]
+
+
+def _refuse_to_lose_weights(todo: Sequence[Job], kept: Sequence[bool]) -> None:
+    """Refuse to replace a run with whose model others are to begin.
+
+    Raises:
+        InputError: some are.
+    """
+    pairs = zip(todo, kept, strict=True)
+    replaced = {job.folder.resolve(): job.folder for job, keep in pairs if not keep}
+    for weights in {job.scenario.weights for job in todo}:
+        for place in () if weights is None else weights.resolve().parents:
+            if place in replaced:
+                raise InputError(
+                    f"{replaced[place]} would be replaced, and with it {weights}, with which runs "
+                    f"begin (`model.weights_file`); give another {called('--out', 'out')} or name"
+                )
 
 
 def resume_all(

@@ -56,6 +56,9 @@ def _settings(scenario: Scenario) -> Iterator[tuple[Location, bool, str]]:
             group.on_offline != "abort" and stays,
             "its devices are always online",
         )
+    drawn = getattr(scenario.model, "init", "pytorch") != "pytorch"
+    given = scenario.model.weights_file is not None and not users_own([scenario.model])
+    yield ("model", "init"), drawn and given, "weights are those of `weights_file`"
     policy, workload = scenario.rounds.policy, scenario.training.workload
     if not users_own([policy, workload]):
         yield ("training", "workload"), *_of_workload(policy, workload)

@@ -37,7 +37,10 @@ def refuse(variants: Mapping[str, Experiment], *, trains: bool = True) -> None:
     """
     owners: dict[str, list[str]] = {}
     for name, scenario in variants.items():
-        for line in complaints(scenario, trains=trains):
+        lines = complaints(scenario, trains=trains)
+        if trains:
+            lines += placed(scenario, _of_weights(scenario))
+        for line in lines:
             owners.setdefault(line, []).append(name)
     if owners:
         raise ScenarioError(
@@ -46,6 +49,18 @@ def refuse(variants: Mapping[str, Experiment], *, trains: bool = True) -> None:
                 for line, names in owners.items()
             )
         )
+
+
+def _of_weights(scenario: Experiment) -> Iterator[Objection]:
+    """Yield why a model that can be built can't begin with what its `weights_file` holds."""
+    if scenario.weights is None or _Model(scenario).architecture is None:
+        return
+    from simfl.training.model_file import pretrained_params
+
+    try:
+        pretrained_params(scenario.weights, scenario.model, *scenario.inputs_and_outputs())
+    except InputError as error:
+        yield ("model", "weights_file"), str(error)
 
 
 def complaints(scenario: Experiment, *, trains: bool = True) -> list[str]:

@@ -31,6 +31,17 @@ def use_batch_statistics(module: nn.Module) -> None:
             layer.forward = partial(_forward, layer, layer.forward)  # type: ignore[method-assign]
 
 
+def running_statistics(module: nn.Module) -> set[str]:
+    """Return the names that state dicts have for the running statistics dropped of `module`."""
+    statistics = ("running_mean", "running_var", "num_batches_tracked")
+    return {
+        f"{name}.{statistic}" if name else statistic
+        for name, layer in module.named_modules()
+        if isinstance(layer, BatchNorm)
+        for statistic in statistics
+    }
+
+
 def _forward(
     layer: BatchNorm, forward: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor
 ) -> torch.Tensor:

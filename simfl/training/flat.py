@@ -1,6 +1,5 @@
 """One flat float32 vector is the whole model: modules to vectors and back."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -81,26 +80,6 @@ def load(module: nn.Module, params: Params | torch.Tensor) -> None:
     with torch.no_grad():
         for name, parameter in module.named_parameters():
             parameter.copy_(views[name])
-
-
-def state_dict(module: nn.Module, params: Params) -> Mapping[str, torch.Tensor]:
-    """Return `params` `(p,)` as a state dict of `module`, for `torch.save`."""
-    flat = copied(params)
-    return {name: view.clone() for name, view in Layout.of(module).views(flat).items()}
-
-
-def from_state_dict(module: nn.Module, tensors: Mapping[str, torch.Tensor]) -> Params:
-    """Return the vector `(p,)` of which `tensors` are the state dict of `module`.
-
-    Raises:
-        InputError: they are those of another model.
-    """
-    layout = Layout.of(module)
-    shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    if shapes != dict(zip(layout.names, layout.shapes, strict=True)):
-        raise InputError("its tensors are not those of the scenario's model")
-    flat = [tensors[name].detach().reshape(-1) for name in layout.names]
-    return torch.cat(flat).numpy().copy() if flat else np.zeros(0, np.float32)
 
 
 def build(model: Model, shape: tuple[int, ...], classes: int, seed: int = 0) -> nn.Module:

@@ -12,9 +12,9 @@ from simfl.training.flat import (
     initial_params,
     load,
     reads_tokens,
-    state_dict,
     takes_tokens,
 )
+from simfl.training.model_file import state_dict
 from tests.training.learning_stubs import Convolutional, Perceptron, Reader, Scaled
 
 MODELS = [(Perceptron(), (20,)), (Scaled(), (20,)), (Convolutional(), (1, 8, 8)), (Reader(), (6,))]

@@ -4,9 +4,10 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import ConfigDict, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
@@ -24,6 +25,12 @@ class Model(Component, ABC):
     The flat parameter vector is the whole model: batch norm layers keep no running statistics, they
     normalise by the batch at hand, and a model with other buffers is refused.
     """
+
+    weights_file: Path | None = Field(
+        None,
+        description="PyTorch state dict, beside the scenario, with which all seeds begin, such as "
+        "the model.pt of a run; omitted: each seed draws its own weights",
+    )
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
@@ -60,6 +67,10 @@ class ModuleModel(Model):
     @model_validator(mode="after")
     def _has_arguments(self) -> Self:
         signature = inspect.signature(self.factory)
+        if taken := sorted({*Model.model_fields} & {*signature.parameters}):
+            raise ValueError(
+                f"simfl has an option `{taken[0]}` itself; call the argument otherwise"
+            )
         given = {name: None for name in ("shape", "classes") if name in signature.parameters}
         try:
             signature.bind(**given | self._options)
@@ -97,7 +108,8 @@ class ModuleModel(Model):
 
     def __reduce__(self) -> tuple[Callable[..., Model], tuple[dict[str, Any]]]:
         """Send other processes the name, by which they find the module themselves."""
-        return _found_by_name, ({"name": self.name, **self._options},)
+        own = {name: getattr(self, name) for name in type(self).model_fields}
+        return _found_by_name, ({"name": self.name, **own, **self._options},)
 
 
 def _found_by_name(options: dict[str, Any]) -> Model:

@@ -181,6 +181,12 @@ class Experiment(Part):
         """Where relative files are looked up."""
         return self.folder or Path()
 
+    @property
+    def weights(self) -> Path | None:
+        """The file of the model that it begins with (None: each seed draws its own)."""
+        file = self.model.weights_file
+        return None if file is None else self.root / file
+
     def inputs_and_outputs(self) -> tuple[tuple[int, ...], int]:
         """Return the shape of one of the model's inputs, and how many outputs it has."""
         shape, classes = self.data.dataset.shape()
