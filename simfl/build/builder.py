@@ -112,7 +112,7 @@ class Builder:
         scenario, training = self.scenario, self.scenario.training
         facts = self.model  # refuses what has no room, before any is taken
         aggregator = scenario.aggregation.fresh()
-        aggregator.prepare(training.local(), scenario.devices)
+        aggregator.prepare(training.local(), scenario.devices, scenario.rounds.clients)
         self.executor.start(self.task)
         clients, judged_on = self._data
         if scenario.evaluation.on == "train":

@@ -7,8 +7,10 @@ import numpy as np
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
+from simfl.core.component import overrides
 from simfl.core.readonly import read_only
 from simfl.core.returned import check_numbers, check_vector, expect
+from simfl.core.seeds import Seeds
 from simfl.core.types import Corrections, Floats, Params
 from simfl.core.work import WorkOrder
 from simfl.sim.coordinator import Arrival
@@ -20,10 +22,12 @@ class GuardedAggregator:
 
     Args:
         aggregator: fresh.
+        seeds: the run's root of randomness.
     """
 
-    def __init__(self, aggregator: Aggregator) -> None:
+    def __init__(self, aggregator: Aggregator, seeds: Seeds) -> None:
         self.aggregator = aggregator
+        self._seeds = seeds
 
     def next_model(
         self, model: Params, contributions: Sequence[Contribution], summed: Sum | None, round_: int
@@ -44,6 +48,9 @@ class GuardedAggregator:
                 total = model if summed.total is None else summed.total
                 made = total.astype(np.float32, copy=False)
             check_vector(made, model)
+            if overrides(self.aggregator, Aggregator.perturb):
+                rng = self._seeds.stream("aggregation", round_)
+                made = check_vector(self.aggregator.perturb(read_only(made), rng), model)
         if users_own([self.aggregator]):  # who may go on to change what it has returned
             return made.copy()
         return np.require(made, requirements="W")  # it may be the one that was only to be read

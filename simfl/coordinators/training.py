@@ -55,7 +55,7 @@ class TrainingCoordinator(BaseCoordinator):
     ) -> None:
         super().__init__(self._execute, choosing)
         self._executor = executor
-        self._guarded = GuardedAggregator(aggregator)
+        self._guarded = GuardedAggregator(aggregator, choosing.seeds)
         self._global = model
         self._versions = ModelVersions(model.initial)
         self._nominal = nominal

@@ -15,7 +15,7 @@ from simfl.core.types import Floats, Params
 from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.testing.contract import RELAXED, SEEDS, ComponentContract, plain, same, unchanged
 
-CLIENTS, SIZE = 9, 6
+CLIENTS, PER_ROUND, SIZE = 9, 4, 6
 
 
 def contribution(
@@ -63,7 +63,7 @@ class AggregatorContract(ComponentContract):
     def prepared(self) -> Aggregator:
         """Return a new aggregator that has been told of the run."""
         aggregator = self.create()
-        aggregator.prepare(self.local, CLIENTS)
+        aggregator.prepare(self.local, CLIENTS, PER_ROUND)
         return aggregator
 
     def aggregate(
@@ -143,6 +143,24 @@ class AggregatorContract(ComponentContract):
         aggregator = self.prepared()
         if not aggregator.corrects:
             self.aggregate(aggregator, model, late)
+
+    @RELAXED
+    @given(seed=SEEDS)
+    def test_what_is_given_out(self, seed: int) -> None:
+        """A model of the same size, float32 and finite; the same draws make the same bits."""
+        model = np.random.default_rng(seed).normal(size=SIZE).astype(np.float32)
+        made = []
+        for _ in range(2):
+            aggregator = self.prepared()
+            self.aggregate(aggregator, model, arrivals(model, seed, 4))
+            before = model.copy()
+            shown = aggregator.perturb(model, np.random.default_rng(seed))
+            unchanged(model, before)
+            assert shown.shape == model.shape, f"{model.shape} became {shown.shape}"
+            assert shown.dtype == np.float32, f"a model of {shown.dtype}"
+            assert np.isfinite(shown).all(), f"not finite: {shown}"
+            made.append(shown.tobytes())
+        assert made[0] == made[1], "the same draws gave another model"
 
     def test_corrections(self) -> None:
         """None, or as many finite float32 numbers as the model has; none where none is promised."""

@@ -77,6 +77,10 @@ CASES: dict[str, dict[str, Any]] = {
         "aggregation": {"name": "trimmed_mean", "trim": 0.25},
         "policy": WINDOWS,
     },
+    "dp_fedavg, a few late": {
+        "aggregation": {"name": "dp_fedavg", "clip": 0.3, "noise_multiplier": 0},
+        "policy": DEADLINE,
+    },
     "fedavg, buffered": {"policy": BUFFER},
     "fedasync": {
         "aggregation": {"name": "fedasync", "alpha": 0.6, "staleness": "hinge", "a": 2.0, "b": 1.0},

@@ -153,7 +153,7 @@ def gradients(task, params):
 
 def play(task, aggregator, model, rounds, steps, clients=None):
     """Return the model after some rounds with all clients, or so many in turn."""
-    aggregator.prepare(task.training, len(CLIENTS))
+    aggregator.prepare(task.training, len(CLIENTS), len(CLIENTS))
     for round_ in range(1, rounds + 1):
         n = clients or len(CLIENTS)
         chosen = sorted({(round_ * n + i) % len(CLIENTS) for i in range(n)})

@@ -12,7 +12,7 @@ from simfl.components.local_training import LocalTraining
 from simfl.core.circumstances import Circumstances
 from simfl.core.component import Component
 from simfl.core.registry import Registry
-from simfl.core.types import Floats, Params
+from simfl.core.types import Floats, Params, Rng
 from simfl.core.work import WorkResult
 
 
@@ -52,12 +52,13 @@ class Aggregator(Component, ABC):
     discounts_stale: ClassVar[bool] = False
     """Whether what it is for is that stale updates count less."""
 
-    def prepare(self, local: LocalTraining, clients: int) -> None:
+    def prepare(self, local: LocalTraining, clients: int, per_round: int) -> None:
         """Learn of the run before its first round.
 
         Args:
             local: how clients train.
             clients: how many there are.
+            per_round: how many of them a round wants to hear from (`rounds.clients`).
         """
 
     @override
@@ -88,6 +89,15 @@ class Aggregator(Component, ABC):
     @abstractmethod
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
         """Return the next model `(p,)`; `contributions` is never empty and sorted by order."""
+
+    def perturb(self, model: Params, rng: Rng) -> Params:
+        """Return the next model `(p,)` as everybody is to see it, such as with noise for privacy.
+
+        Args:
+            model: `(p,)` what `aggregate` returned.
+            rng: of the round: the same numbers whatever was drawn before.
+        """
+        return model
 
 
 aggregators: Registry[Aggregator] = Registry("aggregator", "simfl.components.aggregators", "fedavg")

@@ -48,13 +48,13 @@ class FedNova(Aggregator):
         return self
 
     @override
-    def prepare(self, local: LocalTraining, clients: int) -> None:
+    def prepare(self, local: LocalTraining, clients: int, per_round: int) -> None:
         self._local = local
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         run, local = self.fresh(), circumstances.training
-        run.prepare(local, circumstances.devices)
+        run.prepare(local, circumstances.devices, circumstances.clients)
         optimizer, rate = local.optimizer, run._rate(1)
         if self.proximal is None:  # a schedule may begin below the full rate
             rate = max(rate, local.proximal * optimizer.lr)

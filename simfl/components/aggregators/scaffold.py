@@ -39,7 +39,7 @@ class Scaffold(Aggregator):
     _controls: dict[int, Params] = PrivateAttr(default_factory=dict)
 
     @override
-    def prepare(self, local: LocalTraining, clients: int) -> None:
+    def prepare(self, local: LocalTraining, clients: int, per_round: int) -> None:
         self._clients = clients
 
     @override

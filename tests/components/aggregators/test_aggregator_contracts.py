@@ -1,5 +1,7 @@
 """Every registered aggregator goes through the contract, which catches faulty ones."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from pydantic import PrivateAttr
@@ -8,7 +10,11 @@ from simfl.components.aggregators.base import Aggregator, aggregators
 from simfl.testing.aggregators import AggregatorContract
 from simfl.testing.contract import suites
 
-globals().update(suites(AggregatorContract, aggregators, {"fedasync": {"ordered": True}}))
+TRAITS: dict[str, dict[str, Any]] = {
+    "fedasync": {"ordered": True},
+    "dp_fedavg": {"options": {"clip": 5, "noise_multiplier": 1}},
+}
+globals().update(suites(AggregatorContract, aggregators, TRAITS))
 
 
 class Mean(Aggregator):
@@ -72,6 +78,11 @@ class DrawsForItself(Mean):
         return (super().aggregate(model, contributions) + noise).astype(np.float32)
 
 
+class PerturbsByItself(Mean):
+    def perturb(self, model, rng):
+        return model + np.random.default_rng().normal(size=len(model)).astype(np.float32)
+
+
 class CorrectsInSecret(Mean):
     def correction(self, client):
         return np.zeros(6, dtype=np.float32)
@@ -93,6 +104,7 @@ class Undescribed(Mean):
         (Drifts, "test_nobody_moved"),
         (Forgets, "test_state_survives_a_round_trip"),
         (DrawsForItself, "test_same_updates_same_model"),
+        (PerturbsByItself, "test_what_is_given_out"),
         (CorrectsInSecret, "test_corrections"),
         (Undescribed, "test_class_and_options_are_described"),
     ],

@@ -19,6 +19,7 @@ from simfl.components.schedules.step import Milestones
 from simfl.components.schedules.warm_up import WarmUp
 from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.testing.circumstances import circumstances
+from simfl.testing.contract import example
 
 NAMES = aggregators.names()
 MEANS = ["fedavg", {"name": "fedavgm", "momentum": 0}, "fednova", {"name": "fedbuff", "lr": 1.0}]
@@ -37,6 +38,17 @@ def contribution(
     model = np.atleast_1d(np.array(params, dtype=np.float32))
     result = WorkResult(WorkOrder(client, 0, 1, 0, Plan(1), 0), model, 0.0, steps, samples)
     return Contribution(result, np.full_like(model, base), staleness, copies)
+
+
+def made(name: str) -> Aggregator:
+    """Return an aggregator with its defaults, told of a run of four clients a round."""
+    return told(example(aggregators.get(name)))
+
+
+def told(aggregator: Aggregator) -> Aggregator:
+    """Tell an aggregator of that run, and return it."""
+    aggregator.prepare(LocalTraining(8, Sgd()), 10, 4)
+    return aggregator
 
 
 def aggregate(name: object, contributions: list[Contribution], model: float = 0.0) -> np.ndarray:
@@ -59,7 +71,7 @@ def test_nobody_moved_nobody_moves(name: str) -> None:
     same = [contribution([1.5, -2.0], 3, client, base=0.0) for client in range(4)]
     still = [Contribution(c.result, c.result.params, 0, 1) for c in same]
     model = still[0].base
-    result = aggregators.parse(name).aggregate(model, still)
+    result = made(name).aggregate(model, still)
     assert np.array_equal(result, model)
     assert result.dtype == np.float32
 
@@ -76,11 +88,11 @@ def test_order_and_base_are_untouched(name: str, n: int, seed: int) -> None:
         for i in range(n)
     ]
     before = model.copy()
-    result = aggregators.parse(name).aggregate(model, arrived)
+    result = made(name).aggregate(model, arrived)
     assert np.array_equal(model, before)
     assert result.shape == (4,)
     if name != "fedasync":  # it mixes one after the other
-        turned = aggregators.parse(name).aggregate(model, arrived[::-1])
+        turned = made(name).aggregate(model, arrived[::-1])
         assert turned == pytest.approx(result, rel=1e-5, abs=1e-6)
 
 
@@ -94,12 +106,12 @@ def test_in_a_synchronous_round_they_are_fedavg(name: str | dict[str, Any]) -> N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_state_can_be_saved_and_restored(name: str) -> None:
-    whole, part, later = (aggregators.parse(name) for _ in range(3))
+    whole, part, later = (made(name) for _ in range(3))
     expected = rounds(whole, [0.5, -0.2, 0.3, 0.1])
     first = rounds(part, [0.5, -0.2])
     later.load_state_dict(part.state_dict())
     assert rounds(later, [0.3, 0.1], first[-1]) == expected[2:]
-    assert rounds(whole.fresh(), [0.5]) == expected[:1]
+    assert rounds(told(whole.fresh()), [0.5]) == expected[:1]
 
 
 def test_momentum_by_hand() -> None:
@@ -150,7 +162,7 @@ def test_fednova_learns_of_local_training() -> None:
 
     def reach(local: LocalTraining, round_: int = 1, **options: float) -> float:
         aggregator = FedNova(**options)
-        aggregator.prepare(local, 10)
+        aggregator.prepare(local, 10, 5)
         return reach_of(aggregator, 7, round_)
 
     plain, schedule = Sgd(lr=0.5), Milestones(milestones=(3,), factor=0.5)
@@ -181,7 +193,7 @@ def test_fednova_weighs_steps_by_their_rates_where_these_fall_within_a_round() -
     """Rates of 1 and 1/2 reach as far as one step and a half; with momentum it can't be told."""
     local = LocalTraining(8, Sgd(lr=1.0), Exponential(decay=0.5, per="epoch"), lr_epochs=2)
     aggregator = FedNova()
-    aggregator.prepare(local, 10)
+    aggregator.prepare(local, 10, 5)
     two = [contribution(1, client=0), contribution(0, client=1, steps=2)]
     sums = [local.rate(1), 1.5 * local.rate(1)]
     two = [
@@ -279,6 +291,8 @@ def test_fedbuff_by_hand() -> None:
         {"name": "trimmed_mean", "trim": 0.5},
         {"name": "fedasync", "alpha": 0},
         {"name": "fedbuff", "lr": float("nan")},
+        {"name": "dp_fedavg", "clip": 0, "noise_multiplier": 1},
+        {"name": "dp_fedavg", "clip": 1, "noise_multiplier": -1},
     ],
     ids=str,
 )
@@ -310,7 +324,7 @@ def test_fednova_knows_that_momentum_begins_anew_on_a_coreset() -> None:
         made.append(Contribution(result, np.zeros(1, dtype=np.float32)))
     aggregator = FedNova(weighting="uniform")
     local = LocalTraining(batch_size=2, optimizer=Sgd(lr=lr, momentum=rho))
-    aggregator.prepare(local, 2)
+    aggregator.prepare(local, 2, 2)
     reach = [moved(4, 4) / lr, moved(4) / lr]
     assert aggregator.aggregate(np.zeros(1, dtype=np.float32), made) == pytest.approx(
         [-lr * np.mean(reach)], rel=1e-6

@@ -18,7 +18,7 @@ SGD = LocalTraining(8, Sgd(lr=0.1))
 
 def scaffold(clients: int = 4, **options: float) -> Scaffold:
     aggregator = Scaffold(**options)
-    aggregator.prepare(SGD, clients)
+    aggregator.prepare(SGD, clients, 2)
     return aggregator
 
 

@@ -1,0 +1,75 @@
+"""Whole runs with DP-FedAvg: where the noise comes from, and who may compute them."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from simfl import Options, RunResult, Scenario
+from simfl.components.aggregators.fedavg import FedAvg
+from simfl.coordinators.guarded_aggregator import GuardedAggregator
+from simfl.core.seeds import Seeds
+from simfl.errors import ScenarioError
+from simfl.training.executors.sums import Sum
+from tests.tiny import TINY, RunTiny
+
+ONE_ROUND = {"rounds.stop": {"rounds": 1}}
+FILES = ("events.jsonl", "rounds.csv", "clients.csv", "model.pt")
+
+
+def private(noise: float) -> dict[str, Any]:
+    return {"aggregation": {"name": "dp_fedavg", "clip": 0.5, "noise_multiplier": noise}}
+
+
+def model(result: RunResult) -> np.ndarray:
+    parts = torch.load(result.folder / "model.pt", weights_only=True).values()
+    return np.concatenate([part.numpy().ravel() for part in parts])
+
+
+def test_the_noise_is_the_rounds_own_stream(run_tiny: RunTiny) -> None:
+    """Of the run's seed, over the four clients that a round wants."""
+    clean, noisy = (model(run_tiny({**private(noise), **ONE_ROUND})) for noise in (0, 2))
+    drawn = Seeds(0).stream("aggregation", 1).standard_normal(len(clean))
+    assert noisy - clean == pytest.approx(2 * 0.5 / 4 * drawn, abs=1e-6)
+
+
+def test_noise_moves_no_other_random_number(run_tiny: RunTiny) -> None:
+    clean, noisy = (run_tiny(private(noise)) for noise in (0, 2))
+    assert clean.clients.drop(columns="loss", errors="ignore").equals(
+        noisy.clients.drop(columns="loss", errors="ignore")
+    )
+    assert not np.array_equal(model(clean), model(noisy))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["processes", "ray"])
+def test_whoever_trains_no_byte_changes(run_tiny: RunTiny, executor: str) -> None:
+    if executor == "ray":
+        pytest.importorskip("ray")
+    options = Options(), Options(executor=executor, workers=2)
+    runs = [run_tiny(private(1), each) for each in options]
+    for name in FILES:
+        assert len({(result.folder / name).read_bytes() for result in runs}) == 1
+
+
+def test_sums_that_others_made_get_the_same_noise() -> None:
+    class Noisy(FedAvg):
+        def perturb(self, model, rng):
+            return model + rng.normal(size=len(model)).astype(np.float32)
+
+    start, total = np.zeros(5, dtype=np.float32), np.arange(5.0)
+    guarded = GuardedAggregator(Noisy(), Seeds(4))
+    made = [guarded.next_model(start, [], Sum(total, [], []), round_) for round_ in (1, 2, 1)]
+    drawn = Seeds(4).stream("aggregation", 1).normal(size=5)
+    assert made[0] == pytest.approx(total + drawn, rel=1e-6)
+    assert made[0].tobytes() == made[2].tobytes() != made[1].tobytes()
+
+
+@pytest.mark.parametrize("policy", ["fedbuff", "fedasync", "tiered"])
+def test_policies_without_a_known_number_of_updates_are_refused(policy: str) -> None:
+    changes = {**private(1), "rounds.policy": policy}
+    overrides = [f"{path}={json.dumps(value)}" for path, value in changes.items()]
+    with pytest.raises(ScenarioError, match="aggregation: aggregator 'dp_fedavg' needs rounds of"):
+        Scenario.from_dict(TINY, overrides=overrides)
