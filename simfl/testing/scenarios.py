@@ -71,7 +71,7 @@ AGGREGATORS: st.SearchStrategy[Any] = st.sampled_from(
     [
         "fedavg", "fedavg", "fedavgm", "fedadam", "fedyogi", "fedadagrad", "fedbuff", "fedasync",
         {"name": "fedat", "tiers": 2}, "fednova", "median", "trimmed_mean", "scaffold",
-        {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 0.1},
+        {"name": "krum", "byzantine": 0}, {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 0.1},
     ]
 )  # fmt: skip
 COMPRESSORS: st.SearchStrategy[Any] = st.sampled_from(

@@ -222,7 +222,15 @@ class Federation:
         if name == "dp_fedavg":  # without noise; five are asked
             lengths = np.linalg.norm(updates, axis=1, keepdims=True)
             return self.model + (updates * np.minimum(1, options["clip"] / lengths)).sum(0) / 5
+        if name == "krum":
+            return self.model + self._krum(updates)
         return self._adapted(name, weights @ updates)
+
+    def _krum(self, updates: Floats) -> Floats:
+        apart = ((updates[:, None] - updates) ** 2).sum(axis=2)
+        others = max(len(updates) - self._options["byzantine"] - 2, 1)
+        scores = [sum(sorted(np.delete(row, i))[:others]) for i, row in enumerate(apart)]
+        return updates[np.argsort(scores, kind="stable")[: self._options["keep"]]].mean(axis=0)
 
     def _mixed(self, works: Sequence[Work]) -> Floats:
         model, a, b = self.model, self._options["a"], self._options["b"]

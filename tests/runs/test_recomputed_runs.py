@@ -81,6 +81,11 @@ CASES: dict[str, dict[str, Any]] = {
         "aggregation": {"name": "dp_fedavg", "clip": 0.3, "noise_multiplier": 0},
         "policy": DEADLINE,
     },
+    "krum": {"aggregation": {"name": "krum", "byzantine": 1, "keep": 1}},
+    "krum, carried": {
+        "aggregation": {"name": "krum", "byzantine": 1, "keep": 3},
+        "policy": CARRY,
+    },
     "fedavg, buffered": {"policy": BUFFER},
     "fedasync": {
         "aggregation": {"name": "fedasync", "alpha": 0.6, "staleness": "hinge", "a": 2.0, "b": 1.0},

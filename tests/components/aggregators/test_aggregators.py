@@ -293,6 +293,8 @@ def test_fedbuff_by_hand() -> None:
         {"name": "fedbuff", "lr": float("nan")},
         {"name": "dp_fedavg", "clip": 0, "noise_multiplier": 1},
         {"name": "dp_fedavg", "clip": 1, "noise_multiplier": -1},
+        {"name": "krum", "byzantine": -1},
+        {"name": "krum", "keep": 0},
     ],
     ids=str,
 )
