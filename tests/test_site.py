@@ -89,7 +89,7 @@ def test_outcomes_are_told() -> None:
 
 def test_everything_in_a_summary_has_its_meaning(run_tiny: RunTiny) -> None:
     run = run_tiny({"rounds.stop.rounds": 1, "rounds.policy.deadline": "20 s"})
-    assert set(MEANINGS) - {"refused_REASON", "needed_memory_bytes"} == set(run.summary)
+    assert set(MEANINGS) - {"refused_REASON", "needed_memory_bytes", "privacy"} == set(run.summary)
 
 
 def test_it_says_how_to_cite_simfl_and_the_algorithms(site: Path) -> None:

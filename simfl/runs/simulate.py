@@ -30,6 +30,7 @@ from simfl.runs.folder.stages import rule_changes
 from simfl.runs.folder.summary import Summary
 from simfl.runs.hidden_chance import telling_of_hidden_chance
 from simfl.runs.lost_memory import telling_of_lost_memory
+from simfl.runs.privacy import privacy_spent
 from simfl.runs.progress import Reporter
 from simfl.runs.results.result import RunResult
 from simfl.scenario.checks import components
@@ -91,6 +92,10 @@ def simulate(
                 timeline.run(until=timeline.process(main(server, policy, changes)))
             coordinator.ledger.check()
         facts = summary.as_dict(timeline.now)
+        holders, most = int((builder.federation.sizes > 0).sum()), summary.most_heard
+        spent = privacy_spent([stage.scenario for stage in rules], holders, summary.rounds, most)
+        if spent is not None:
+            facts["privacy"] = spent
         _write_results(folder, rules, server, recorder, facts, began)
     return RunResult(folder)
 

@@ -23,7 +23,8 @@ class DpFedAvg(Aggregator):
     that was drawn twice sends is clipped together.  `clients` is `rounds.clients`, even if fewer
     are found or arrive (the fixed-denominator estimator): nobody's weight depends on the others.
     The server clips what it has received, after compression, and adds the noise.  Not hidden: that
-    nobody arrived (the model stays, without noise), losses, evaluations, times.
+    nobody arrived (the model stays, without noise), losses, evaluations, times.  A run that has
+    ended tells the epsilon it has spent (`privacy` in summary.json; docs/algorithms.md, C).
     Cost: O(r * p), memory O(p).
     """
 
@@ -32,6 +33,12 @@ class DpFedAvg(Aggregator):
         ge=0,
         description="z: standard deviation of the noise in a sum of updates, over `clip`; 0: none",
         examples=[1.0],
+    )
+    delta: float = Field(
+        1e-5,
+        gt=0,
+        lt=1,
+        description="at which the run's epsilon is told; below one over the number of devices",
     )
 
     _per_round: int = PrivateAttr(0)

@@ -11,7 +11,7 @@ from simfl.report.axes import UNITS, unit_for
 from simfl.report.comparison.cells import cell_text
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.compare import Column, Comparison, target_text
-from simfl.runs.results.metric import ACCURACY, NORMALISED, TERMINAL
+from simfl.runs.results.metric import ACCURACY, EPSILONS, NORMALISED, TERMINAL
 from simfl.runs.results.several import judged_on
 from simfl.runs.results.statistics import Figure, Ratio
 
@@ -25,6 +25,8 @@ NAMES = {
     "energy_j": "energy at work",
     "idle_energy_j": "energy idle",
     "normalised_time": "last arrival / deadline",
+    "epsilon": "epsilon",
+    "epsilon_poisson": "epsilon, Poisson",
     "time_per_round": "time",
     "bytes_per_round": "bytes",
     "energy_per_round": "energy at work",
@@ -152,6 +154,11 @@ def legend(comparison: Comparison) -> list[str]:
             "Last arrival / deadline: time to the last arrival of a round by its deadline (0 where "
             "nobody arrived), in the mean of all rounds that have one; a period is one, and "
             "polls before it count, too."
+        )
+    if any(column.metric in EPSILONS for column in comparison.columns):
+        lines.append(
+            "Epsilon: of the client whose updates counted most often; Poisson: an upper bound, had "
+            "each round asked each client with the same chance, by itself."
         )
     lines += _legend_of_improvement(comparison)
     baseline = str(comparison.baseline)

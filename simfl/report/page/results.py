@@ -13,6 +13,7 @@ from simfl.runs.results.metric import (
     ACCURACY,
     BYTES,
     ENERGY,
+    EPSILONS,
     IDLE,
     NORMALISED,
     ROUNDS,
@@ -34,6 +35,7 @@ def results(groups: Groups) -> tuple[list[Table], list[str]]:
     several = len({run.n_rounds for run in all_runs(groups)}) > 1
     own = [c for c in comparison.columns if c.metric.unit == "number"]  # of losses and metrics
     wanted = [*([ROUNDS] if several else []), TIME, BYTES, WASTED, ENERGY, IDLE, NORMALISED]
+    wanted += EPSILONS
     whole = [c for c in comparison.columns if c.target is None and c.metric in wanted]
     to = [c for c in comparison.columns if c.target is not None]
     first = [*([Column(ACCURACY)] if evaluated else []), *own, *to]

@@ -45,6 +45,10 @@ MEANINGS: dict[str, str] = {
     "needed_memory_bytes": "what training takes, where devices had too little for it",
     "trainings": "orders issued, computed, dropped without being computed, and still open",
     "events_sha256": "of the event log",
+    "privacy": "with an aggregator that adds noise: epsilon, at delta, of the client whose updates "
+    "counted most often; epsilon_poisson, an upper bound of what it would be had each round asked "
+    "each client with the same chance, by itself (null: their chances differ); why_none: why "
+    "both are null",
     "normalised_round_time": "mean over rounds with a deadline of (time until the last arrival, "
     "until the round's end) / deadline",
 }
@@ -131,6 +135,11 @@ class Summary:
             self._timed.append(
                 RoundTimes(row.start_s, row.last_arrival_s, row.end_s, row.deadline_s)
             )
+
+    @property
+    def most_heard(self) -> int:
+        """How many updates counted of the device of which most did."""
+        return max(self._participants.values(), default=0)
 
     def as_dict(self, end_s: float) -> dict[str, Any]:
         """Return the summary of a run that ended at `end_s`, ready for JSON."""

@@ -68,6 +68,18 @@ IDLE = Metric("idle_energy_j", "energy", lambda run: run.idle_energy_j)
 NORMALISED = Metric("normalised_time", "ratio", lambda run: run.normalised_round)
 
 
+def _epsilon(name: str) -> Callable[[RunResult], float]:
+    def of(run: RunResult) -> float:
+        spent = run.privacy.get(name)
+        return math.nan if spent is None else float(spent)
+
+    return of
+
+
+EPSILONS = [Metric(name, "ratio", _epsilon(name)) for name in ("epsilon", "epsilon_poisson")]
+"""The privacy spent, see `simfl.runs.privacy`."""
+
+
 def _per_round(cost: Metric) -> Metric:
     def of(run: RunResult) -> float:
         return cost.of(run) / run.n_rounds if run.n_rounds else math.nan
@@ -128,6 +140,7 @@ def totals(results: Sequence[RunResult]) -> list[Metric]:
         metrics.append(IDLE)
     if any(math.isfinite(run.normalised_round) for run in results):
         metrics.append(NORMALISED)
+    metrics += [spent for spent in EPSILONS if any(math.isfinite(spent.of(r)) for r in results)]
     return metrics
 
 

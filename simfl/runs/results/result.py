@@ -289,6 +289,11 @@ class RunResult(RunFiles):
         times = normalised_times([RoundTimes(*row) for row in rows])
         return math.nan if times is None else times.last_arrival
 
+    @property
+    def privacy(self) -> dict[str, Any]:
+        """What its summary tells of privacy ({}: nothing, or the run has not ended)."""
+        return dict(self.summary.get("privacy", {})) if self.finished else {}
+
     @cached_property
     def durations_s(self) -> Floats:
         """`(participations,)` from selection to arrival (NaN: never arrived)."""
