@@ -153,16 +153,6 @@ def short_of_memory(groups: Groups) -> list[str]:
     return told
 
 
-def unprotected(groups: Groups) -> list[str]:
-    """Say of which runs with noise no epsilon is told, and why."""
-    by_reason: dict[str, list[str]] = {}
-    for name, runs in groups.items():
-        for why in dict.fromkeys(run.privacy.get("why_none", "") for run in runs):
-            by_reason.setdefault(why, []).append(name)
-    by_reason.pop("", None)
-    return [f"{formats.listed(who, SOME)}: {why}." for why, who in by_reason.items()]
-
-
 def unpowered(groups: Groups) -> list[str]:
     """Say which devices count as if they took no energy."""
     silent: dict[tuple[str, ...], list[str]] = {}

@@ -13,12 +13,10 @@ import numpy as np
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.selectors.uniform import Uniform
 from simfl.scenario.parts.experiment import Experiment
+from simfl.scenario.privacy import why_no_epsilon
 
 ORDERS = (*range(2, 65), 96, 128, 192, 256, 384, 512, 1024)
 """Orders of the Renyi divergence, of which that with the smallest epsilon counts."""
-
-LEAST = 1e-3
-"""Noise multiplier of which an epsilon is told: of less it is in the millions."""
 
 
 class Terms(NamedTuple):
@@ -72,22 +70,14 @@ def terms_of(scenario: Experiment, holders: int) -> Terms | None:
         scenario: one variant.
         holders: devices with samples.
     """
-    aggregator, selector = scenario.aggregation, scenario.selection
+    aggregator = scenario.aggregation
     if not isinstance(aggregator, DpFedAvg):
         return None
-    looks = selector.needs_training or selector.needs_updates or selector.wants or selector.oracle
-    why, sifter = "", scenario.training.filter
-    if aggregator.noise_multiplier < LEAST:
-        why = "there is hardly any noise"
-    elif looks:
-        why = f"selector {selector.name!r} chooses by what it learns of clients without noise"
-    elif sifter.stage != "none":
-        why = f"filter {sifter.name!r} judges updates before there is noise"
-    rate = None
+    rate, rounds = None, scenario.rounds
     there = all(g.availability.name == "always" and g.battery is None for g in scenario.fleet)
-    if type(selector) is Uniform and there and holders:
-        rounds = scenario.rounds
+    if type(scenario.selection) is Uniform and there and holders:
         rate = min(rounds.policy.asked(rounds.clients) / holders, 1.0)
+    why = why_no_epsilon(scenario)
     return Terms(aggregator.noise_multiplier, aggregator.delta, rate, why)
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.aggregators.trimmed_mean import TrimmedMean
 from simfl.components.models.logistic_regression import LogisticRegression
 from simfl.components.models.mlp import Mlp
@@ -18,6 +19,7 @@ from simfl.scenario.distributions import Constant, Draw
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import SAMPLES
 from simfl.scenario.parts.fleet import Group
+from simfl.scenario.privacy import why_no_epsilon
 from simfl.scenario.scenario import Scenario
 from simfl.sim.policies.base import RoundPolicy
 from simfl.sim.policies.synchronous import Synchronous
@@ -35,6 +37,7 @@ def cautions(scenario: Scenario) -> Iterator[Caution]:
         if idle:
             yield path, f"without effect: {why}"
     yield from _of_aggregation(scenario)
+    yield from _of_privacy(scenario)
     yield from _of_speeds(scenario)
 
 
@@ -111,6 +114,21 @@ def _of_aggregation(scenario: Scenario) -> Iterator[Caution]:
         yield path, f"{aggregator.name}, not given; policy {policy.name!r} goes with {suited}"
     elif aggregator.discounts_stale and not policy.may_be_stale and not users_own([policy]):
         yield path, f"its discount is without effect: under {policy.name!r} no update is stale"
+
+
+def _of_privacy(scenario: Scenario) -> Iterator[Caution]:
+    """Yield why nobody will know what noise has protected, or would not want to."""
+    aggregator, devices = scenario.aggregation, scenario.devices
+    if not isinstance(aggregator, DpFedAvg):
+        return
+    if why := why_no_epsilon(scenario):
+        yield ("aggregation",), f"no epsilon will be told: {why}"
+    elif aggregator.delta * devices >= 1:
+        yield (
+            ("aggregation", "delta"),
+            f"{aggregator.delta:g} is not below 1 / {devices:,} devices: to publish the data of "
+            "one, drawn by lot, would be as private",
+        )
 
 
 def _of_speeds(scenario: Scenario) -> Iterator[Caution]:

@@ -12,7 +12,6 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from simfl import Options, RunResult, Scenario, compare
-from simfl.report.page.notes import notes
 from simfl.runs.privacy import (
     ORDERS,
     gaussian_epsilon,
@@ -20,6 +19,7 @@ from simfl.runs.privacy import (
     privacy_spent,
     renyi_divergence,
 )
+from simfl.scenario.cautions import cautions
 from tests.tiny import TINY, RunTiny
 
 PRIVATE = {"aggregation": {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 2}}
@@ -128,11 +128,6 @@ def test_a_run_tells_what_it_has_spent(run_tiny: RunTiny) -> None:
     assert told(clock) == spent
     names = [column.metric.name for column in compare([run]).columns]
     assert names[-2:] == ["epsilon", "epsilon_poisson"]
-    assert not notes_of(run)
-
-
-def notes_of(run: RunResult) -> list[str]:
-    return [text for heading, text in notes({"this": [run]}) if heading == "No epsilon"]
 
 
 def test_chances_that_differ_have_no_poisson(run_tiny: RunTiny) -> None:
@@ -159,8 +154,8 @@ def test_what_is_chosen_without_noise_has_no_epsilon(
     spent = told(run)
     assert why in spent.pop("why_none")
     assert spent == {"delta": 1e-5, "epsilon": None, "epsilon_poisson": None}
-    [note] = notes_of(run)
-    assert note.startswith(f"this: {why}")
+    [(_, told_before)] = cautions(Scenario.from_dict(run.scenario))
+    assert told_before.startswith(f"no epsilon will be told: {why}")
 
 
 def test_what_a_run_is_continued_with_has_to_spend_the_same() -> None:

@@ -54,6 +54,14 @@ def test_a_discount_of_staleness_where_nothing_is_stale_is_told(aggregation: str
     assert under({"deadline": "2 s", "late": "carry"}, aggregation=aggregation) == {}
 
 
+def test_a_delta_at_which_one_of_all_could_be_given_away_is_told() -> None:
+    private = {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 1}
+    assert told(aggregation=private) == {}
+    [(path, text)] = told(aggregation={**private, "delta": 0.125}).items()
+    assert path == "aggregation.delta"
+    assert text.startswith("0.125 is not below 1 / 8 devices")
+
+
 def test_flops_that_tell_nothing_of_so_small_a_model_are_told() -> None:
     """A Raspberry Pi's 4.5 GFLOP/s were 140 million samples/s of a model of ten parameters."""
     fleet = [

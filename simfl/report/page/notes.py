@@ -14,7 +14,6 @@ from simfl.report.caveats import (
     unheard,
     unlike,
     unpowered,
-    unprotected,
 )
 from simfl.report.charts.base import Groups, all_runs, with_clients
 from simfl.report.formats import FEW
@@ -44,7 +43,6 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
         "Ended early": ended_early(groups),
         "Over budget": overspent(groups),
         "Too little memory": short_of_memory(groups),
-        "No epsilon": unprotected(groups),
         "Perhaps not meant": not_meant(groups),
         "Not of one thing": unlike(groups),
         "Looked at unequally": seen_unequally(groups),
