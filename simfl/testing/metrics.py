@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from numpy.typing import NDArray
 
-from simfl.components.metrics.base import QualityMetric
+from simfl.components.metrics.base import BETTER, QualityMetric
 from simfl.core.types import Floats
 from simfl.testing.circumstances import circumstances
 from simfl.testing.contract import RELAXED, SEEDS, ComponentContract
@@ -57,6 +57,10 @@ class MetricContract(ComponentContract):
     def test_its_column_has_a_name(self) -> None:
         """A word that no other column of `rounds.csv` has, see `evaluation.metrics`."""
         assert self.create().label.isidentifier()
+
+    def test_it_says_which_of_two_is_better_or_nothing(self) -> None:
+        """Nothing can wait for a value of one that does not."""
+        assert self.create().better in (*BETTER, "")
 
     def test_it_objects_to_targets_of_other_sorts(self) -> None:
         """And to nothing else where there are right answers."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.components.metrics.answers import truth
-from simfl.components.metrics.base import QualityMetric, quality_metrics
+from simfl.components.metrics.base import Better, QualityMetric, quality_metrics
 from simfl.components.targets import Targets
 from simfl.core.types import Flags, Floats
 
@@ -23,6 +23,7 @@ class Auc(QualityMetric):
 
     takes: ClassVar[tuple[Targets, ...]] = ("classes", "labels")
     within: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    better: ClassVar[Better] = "more"
 
     @override
     def of(self, outputs: Floats, targets: NDArray[Any]) -> float:

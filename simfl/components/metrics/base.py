@@ -4,7 +4,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from numpy.typing import NDArray
 from typing_extensions import override
@@ -15,15 +15,26 @@ from simfl.core.component import Component
 from simfl.core.registry import Registry
 from simfl.core.types import Floats
 
+Better = Literal["more", "less", ""]
+"""Whether more or less of something is better ("": not known)."""
+BETTER: tuple[Better, ...] = ("more", "less")
+"""Those that tell."""
+
 
 class QualityMetric(Component, ABC):
-    """What evaluations measure beside accuracy and loss; no decision of a run depends on it."""
+    """What evaluations measure beside accuracy and loss.
+
+    No decision of a run depends on it, but for its end where a value of it is waited for.
+    """
 
     takes: ClassVar[tuple[Targets, ...]] = ("classes",)
     """Which targets it can be computed for."""
 
     within: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     """The least and the most that it can be."""
+
+    better: ClassVar[Better] = ""
+    """Whether more or less is better, without which nothing can wait for a value of it."""
 
     of_answers: ClassVar[bool] = False
     """Whether it needs right and wrong answers, which not every loss knows."""

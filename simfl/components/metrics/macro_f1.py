@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.components.metrics.answers import said, truth
-from simfl.components.metrics.base import QualityMetric, quality_metrics
+from simfl.components.metrics.base import Better, QualityMetric, quality_metrics
 from simfl.components.targets import Targets
 from simfl.core.types import Floats
 
@@ -22,6 +22,7 @@ class MacroF1(QualityMetric):
 
     takes: ClassVar[tuple[Targets, ...]] = ("classes", "labels")
     within: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    better: ClassVar[Better] = "more"
     of_answers: ClassVar[bool] = True
 
     @override

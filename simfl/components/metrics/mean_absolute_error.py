@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from simfl.components.metrics.base import QualityMetric, quality_metrics
+from simfl.components.metrics.base import Better, QualityMetric, quality_metrics
 from simfl.components.targets import Targets
 from simfl.core.types import Floats
 
@@ -18,6 +18,7 @@ class MeanAbsoluteError(QualityMetric):
 
     takes: ClassVar[tuple[Targets, ...]] = ("numbers",)
     within: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    better: ClassVar[Better] = "less"
 
     @override
     def of(self, outputs: Floats, targets: NDArray[Any]) -> float:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.metrics.base import QualityMetric, quality_metrics
+from simfl.components.metrics.base import Better, QualityMetric, quality_metrics
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats
 
@@ -18,6 +18,7 @@ class TopK(QualityMetric):
     """The share of samples of whose classes fewer than k score higher than the right one."""
 
     within: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    better: ClassVar[Better] = "more"
 
     k: int = Field(5, ge=1, description="number of classes that count as a hit for one sample")
 
