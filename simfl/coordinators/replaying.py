@@ -20,9 +20,6 @@ from simfl.sim.coordinator import Aggregated, Arrival, Coordinator
 
 _DECISIONS = {"probe", "probed", "selected", "filtered", "aggregated", "evaluated", "forked"}
 
-_EVALUATED = {"t", "event", "round", "accuracy", "loss"}
-"""What every evaluation has; all else are metrics that the scenario asks for."""
-
 
 class ReplayingCoordinator(Coordinator):
     """A coordinator that repeats recorded answers, then hands over to a real one.
@@ -149,6 +146,4 @@ class ReplayingCoordinator(Coordinator):
         record = self._recorded("evaluated")
         if record is None:
             return self._live.evaluate(round_)
-        metrics = {k: v for k, v in record.items() if k not in _EVALUATED}
-        loss = float("nan") if record["loss"] is None else record["loss"]
-        return Evaluation(record["accuracy"], loss, metrics)
+        return Evaluation.recorded(record)

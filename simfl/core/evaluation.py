@@ -1,7 +1,12 @@
 """How good a model is: what judging it says, and all that virtual time needs to know of it."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Self
+
+_ALWAYS = {"t", "event", "round", "accuracy", "loss"}
+"""What every event of one has; all else are metrics that the scenario asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +22,10 @@ class Evaluation:
     accuracy: float | None
     loss: float
     metrics: Mapping[str, float | None] = field(default_factory=dict)
+
+    @classmethod
+    def recorded(cls, event: Mapping[str, Any]) -> Self:
+        """Return the evaluation that an event of the log tells of."""
+        metrics = {name: value for name, value in event.items() if name not in _ALWAYS}
+        loss = math.nan if event["loss"] is None else event["loss"]
+        return cls(event["accuracy"], loss, metrics)

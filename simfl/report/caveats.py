@@ -15,7 +15,7 @@ from simfl.runs.results.several import judged_on
 
 EXPERIMENT = (("data", "dataset"), ("data", "partition"), ("model",), ("fleet",), ("network",))
 """Paths of a scenario without which numbers of two are hardly of the same thing."""
-STOPS = ("rounds", "time", "accuracy", "bytes", "energy")
+STOPS = ("rounds", "time", "accuracy", "target", "bytes", "energy")
 """What `rounds.stop` ends a run by; whatever else ended one came before."""
 MORE = 0.01
 """Share of a budget that was used beyond it, from which on that is told."""

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from simfl.core.at_work import users_own
 from simfl.runs.inputs import contents
 from simfl.runs.job import Job
 from simfl.runs.options import Options
@@ -45,6 +46,7 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
         "oracle": job.scenario.selection.oracle,
         "powered": job.scenario.powered,
         "unpowered": job.scenario.unpowered,
+        **_of_own_metrics(job.scenario),
         "log": options.log,
         "log_compressed": options.compress_log,
         "executor": executors.dump(executor),
@@ -62,6 +64,12 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
         "scenario_sha256": hashlib.sha256(job.text.encode()).hexdigest(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
+
+
+def _of_own_metrics(scenario: Scenario) -> dict[str, Any]:
+    """Return what of users' own metrics is better, which nobody can tell without their code."""
+    own = {m.label: m.better for m in scenario.evaluation.metrics if m.better and users_own([m])}
+    return {"better": own} if own else {}
 
 
 def _gpu(device: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ from simfl.components.datasets.base import Dataset
 from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture, Circumstances
 from simfl.core.component import Component, overrides
+from simfl.core.target import metric_of
 from simfl.errors import InputError, ScenarioError
 from simfl.scenario.document import Document
 from simfl.scenario.language.place import Location
@@ -175,7 +176,7 @@ def circumstances(scenario: Experiment, trains: bool, model: _Model | None) -> C
         has_natural=dataset.natural_clients,
         targets=dataset.targets,
         awaits_accuracy=scenario.rounds.stop.accuracy is not None
-        or bool(scenario.evaluation.targets),
+        or any(metric_of(target) == "accuracy" for target in scenario.evaluation.targets),
         deals_itself=overrides(dataset, Dataset.lazy),
         input_of=dataset.shape,
         **more,

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 from simfl.core.arguments import called
 from simfl.core.circumstances import Circumstances
+from simfl.core.target import MetricTarget
 from simfl.errors import nearest
 from simfl.scenario.distributions.data_size import DataSize
+from simfl.scenario.judged import judged, why_not
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import Correlations
 from simfl.scenario.parts.experiment import Experiment
@@ -17,6 +19,7 @@ Objection = tuple[Location, str]
 def of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
     """Yield what concerns no component alone."""
     yield from _of_rounds(scenario, facts)
+    yield from _of_targets(scenario)
     if facts.trains and facts.deals_itself and scenario.evaluation.on == "train":
         yield (
             ("evaluation", "on"),
@@ -44,12 +47,26 @@ def _of_rounds(scenario: Experiment, facts: Circumstances) -> Iterator[Objection
             f"{scenario.rounds.min_clients} clients to begin a round, but the fleet has only "
             f"{facts.devices} devices",
         )
-    if not facts.trains and facts.ends_by == {"accuracy"}:
+    if not facts.trains and facts.ends_by <= {"accuracy", "target"}:
+        what = " and no ".join(sorted(facts.ends_by))
         yield (
             ("rounds", "stop"),
             f"needs rounds, time, bytes or energy: under {called('--time-only', 'time_only')} no "
-            "accuracy is ever reached",
+            f"{what} is ever reached",
         )
+
+
+def _of_targets(scenario: Experiment) -> Iterator[Objection]:
+    """Yield values of what evaluations don't measure, and such as no model can have."""
+    known = judged(scenario.training.loss, scenario.evaluation.metrics)
+    targets = enumerate(scenario.evaluation.targets)
+    asked: list[tuple[Location, float | None]] = [
+        *((("evaluation", "targets", place), target) for place, target in targets),
+        (("rounds", "stop", "target"), scenario.rounds.stop.target),
+    ]
+    for path, target in asked:
+        if isinstance(target, MetricTarget) and (why := why_not(target, known)):
+            yield path, why
 
 
 def _of_energy(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from simfl import Scenario, compare
+from simfl.core.target import MetricTarget
 from simfl.errors import InputError, ScenarioError
 from simfl.report.comparison.forms import render
 from simfl.report.page.sections import learning
 from simfl.report.plot import plot
-from simfl.runs.results.error_target import ErrorTarget
 from simfl.runs.results.result import RunResult
 from tests.tiny import TINY, RunTiny
 
@@ -79,7 +79,7 @@ def test_errors_are_targets_where_there_is_no_accuracy(run_tiny: RunTiny) -> Non
     errors = often.errors("rmse")
     easy, hard, never = float(errors.max()), float(errors.min()), float(errors.min()) / 2
     comparison = compare([often], [hard, f"{easy}", never])
-    assert comparison.targets == [easy, hard, never]
+    assert comparison.targets == [MetricTarget(value, "rmse") for value in (easy, hard, never)]
     [row] = json.loads(render(comparison, "json"))
     for target, n in ((easy, 1), (hard, 1 + int(errors.argmin()))):
         assert row[f"round_to_rmse_{target:.10g}"]["mean"] == n
@@ -88,7 +88,7 @@ def test_errors_are_targets_where_there_is_no_accuracy(run_tiny: RunTiny) -> Non
     assert f"to rmse {never:.10g}\n\n variant    time" in table
     assert "never" in table
     assert "%" not in table
-    reached = [run.reached(ErrorTarget(easy, "rmse")) for run in (often, seldom)]
+    reached = [run.reached(MetricTarget(easy, "rmse")) for run in (often, seldom)]
     assert [None if at is None else at.round for at in reached] == [1, 4]
     assert often.reached(0.1) is None
     with pytest.raises(InputError, match=r"expected an error such as 0.5, a number \(rmse\), got"):

@@ -192,6 +192,7 @@ def test_it_is_told_with_its_place(text: str, message: str, tmp_path: Path) -> N
     "changes",
     [
         ["rounds.stop.rounds=null", "rounds.stop.accuracy=90%"],
+        ["rounds.stop.rounds=null", "rounds.stop.target=loss 0.5"],
         ["selection=power_of_choice"],
         ["training.filter=cmfl"],
     ],

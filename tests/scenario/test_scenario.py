@@ -61,7 +61,8 @@ def test_everything_is_as_written() -> None:
     found = Scenario.from_dict(scenario.data)
     assert found.rounds.clients == 11
     assert found.rounds.stop.model_dump() == {
-        "rounds": 10, "time": 43200.0, "accuracy": 0.9, "bytes": 1e10, "energy": 7.2e6
+        "rounds": 10, "time": 43200.0, "accuracy": 0.9, "target": None, "bytes": 1e10,
+        "energy": 7.2e6,
     }  # fmt: skip
     assert found.evaluation.targets == (0.7, 0.8)
     assert found.seeds == (0, 1, 2)

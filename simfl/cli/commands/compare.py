@@ -24,7 +24,8 @@ def compare_command(
     targets: Annotated[
         str | None,
         typer.Option(
-            "--targets", help="Accuracies such as 0.7,0.9 or 70%; of regressions, errors."
+            "--targets",
+            help="Accuracies such as 0.7,0.9 or 70%; other numbers such as 'rmse 0.5,loss 0.2'.",
         ),
     ] = None,
     baseline: Annotated[
@@ -55,10 +56,12 @@ def compare_command(
     With a baseline, seed by seed, with 95% intervals.
     Runs that have not finished are left out, and named.
     """
+    from simfl.core.target import metric_of
     from simfl.errors import InputError, nearest
     from simfl.report.comparison.forms import render
     from simfl.runs.results.compare import compare
     from simfl.runs.results.find import find_runs
+    from simfl.runs.results.several import all_errors
     from simfl.runs.results.target import as_targets
 
     if form not in FORMATS:
@@ -69,7 +72,8 @@ def compare_command(
     if targets is not None:
         with shared.naming("--targets"):
             wanted = as_targets(targets.split(","), runs)
-        if min(wanted) <= 0:
+        above_0 = ("accuracy", *all_errors(runs))
+        if any(target <= 0 and metric_of(target) in above_0 for target in wanted):
             raise InputError(f"--targets: expected numbers above 0, got {targets!r}")
     comparison = compare(runs, wanted, baseline, ideal)
     if columns is not None:

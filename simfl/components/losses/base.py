@@ -50,11 +50,8 @@ class Loss(Component, ABC):
         if circumstances.awaits_accuracy and not self.has_accuracy:
             yield (
                 f"loss {self.name!r} has no accuracy, so neither `rounds.stop.accuracy` nor "
-                "`evaluation.targets` can ever be reached"
-                + (
-                    f"; `simfl compare --targets` takes values of its {self.error}"
-                    * bool(self.error)
-                )
+                "accuracies among `evaluation.targets` can ever be reached; there, and as "
+                f"`rounds.stop.target`, values of others can, such as '{self.error or 'loss'} 0.5'"
             )
 
     @abstractmethod

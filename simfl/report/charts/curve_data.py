@@ -26,12 +26,13 @@ def extent(
     """Return what an axis has to show of `runs`, and of marks across."""
     values = np.concatenate([measure.of(run) for run in runs])
     values = values[np.isfinite(values)]
-    top = max([float(values.max()), *(value for key, value, _ in marks if key == measure.key)])
+    across = [value for key, value, _ in marks if key == measure.key]
+    top = max([float(values.max()), *across])
     room = 1.05 if vertical else 1.0
     top *= room if top > 0 else 1 / room
     top = min(1.0, top) if measure.kind == "share" else top
-    positive = values[values > 0]
-    low = float(values.min())
+    shown = values if measure.kind == "share" else np.append(values, across)
+    positive, low = shown[shown > 0], float(shown.min())
     return {
         "key": measure.key,
         "column": measure.column,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simfl.core.rows import OUTCOMES
+from simfl.core.target import metric_of
 from simfl.report import formats, measures
 from simfl.report.charts import costs, curves, rounds
 from simfl.report.charts.anatomy import anatomy
@@ -34,7 +35,8 @@ class Section:
 def learning(groups: Groups) -> Drawing | None:
     """Return how good models are by what they cost; rounds over time, if nothing was evaluated."""
     xs = [measures.TIME, measures.ROUNDS, measures.BYTES, measures.ENERGY]
-    marks = [("accuracy", target, target_text(target)) for target in all_targets(all_runs(groups))]
+    targets = all_targets(all_runs(groups))
+    marks = [(metric_of(target), float(target), target_text(target)) for target in targets]
     about = "Dashed lines across are the targets." if marks else ""
     errors = map(measures.of_error, all_errors(all_runs(groups)))
     own = map(measures.of_metric, all_metrics(all_runs(groups)))

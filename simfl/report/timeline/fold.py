@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from simfl.core.rows import COUNTED, MOVED
+from simfl.core.target import target_of
 from simfl.report.timeline.trace_events import PHASES, Visit, metadata, nanoseconds, slice_of
 from simfl.runs.results.compare import target_text
 
@@ -84,7 +85,7 @@ class TraceFold:
             self._round(event)
         elif kind == "target":
             at = nanoseconds(event.get("time_s", time_s)) / 1000
-            name = f"target {target_text(event['accuracy'])}"
+            name = f"target {target_text(target_of(event))}"
             mark = {"ph": "i", "name": name, "pid": SERVER, "tid": ROUNDS, "ts": at, "s": "p"}
             self.events.append(mark)
         if kind in ("round", "probed"):

@@ -250,10 +250,11 @@ class RunFiles:
 
     @cached_property
     def targets(self) -> list[float]:
-        """The accuracies that the scenario asks about, lowest first."""
-        from simfl.core.units import parse_share
+        """What the scenario asks about: accuracies, lowest first, then other numbers, by name."""
+        from simfl.core.target import metric_of, parse_target
 
-        return sorted(map(parse_share, self.written("evaluation", "targets") or []))
+        written = map(parse_target, self.written("evaluation", "targets") or [])
+        return sorted(written, key=lambda t: (metric_of(t) != "accuracy", metric_of(t), float(t)))
 
     @property
     def planned_rounds(self) -> int | None:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from simfl.core.target import MetricTarget
+
 TERMINAL_ROUNDS = 50
 """The last rounds, whose evaluations `terminal_accuracy` is the mean of."""
 
@@ -59,13 +61,13 @@ def normalised_times(rounds: Sequence[RoundTimes]) -> NormalisedTimes | None:
     return NormalisedTimes(sum(arrivals) / len(rounds), sum(ends) / len(rounds))
 
 
-def target_key(accuracy: float) -> str:
+def target_key(target: float) -> str:
     """Return by which name a target stands in a summary.
 
-    >>> target_key(0.7), target_key(0.4324323)
-    ('0.7', '0.4324323')
+    >>> target_key(0.7), target_key(0.4324323), target_key(MetricTarget(0.5, "rmse"))
+    ('0.7', '0.4324323', 'rmse 0.5')
     """
-    return f"{accuracy:.12g}"
+    return str(target) if isinstance(target, MetricTarget) else f"{target:.12g}"
 
 
 def gini(counts: Sequence[int], clients: int) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simfl.core.rows import MOVED, ClientRow, RoundRow
+from simfl.core.target import target_of
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.folder.measures import (
     TERMINAL_ROUNDS,
@@ -31,7 +32,7 @@ MEANINGS: dict[str, str] = {
     "last_evaluation": "its round, accuracy, loss and further metrics; where a run ends between "
     "two evaluations, of the last round's model",
     "targets": "for each target: virtual time, round, bytes and energy at the end of the first "
-    "round whose model was judged to be at or above it (bytes of transfers, joules of phases that "
+    "round whose model was judged to be at it or better (bytes of transfers, joules of phases that "
     "were over by then); null: never",
     "totals": "download, upload and probe bytes; those of participations that did not arrive "
     "(wasted); energy of participations and probes, and of all who idled, J (null, as at targets: "
@@ -59,7 +60,7 @@ class Summary:
     """Listens to everything and keeps the totals.
 
     Args:
-        targets: accuracies that the scenario asks about.
+        targets: that the scenario asks about.
         clients: devices in the fleet.
         powered: whether it is known what some of them draw; else no energy is told.
     """
@@ -110,7 +111,7 @@ class Summary:
             self.refused.setdefault(facts["reason"], set()).add(facts["client"])
             self.needed_bytes = facts.get("needs_bytes", self.needed_bytes)
         elif kind == "target":
-            self.targets[target_key(facts["accuracy"])] = {
+            self.targets[target_key(target_of(facts))] = {
                 "time_s": facts.get("time_s", time_s),
                 "round": facts["round"],
                 "bytes": facts["bytes"],

@@ -7,12 +7,14 @@ from itertools import zip_longest
 from typing import Any
 
 from simfl.core.rows import COUNTED, JOULES
+from simfl.core.target import MetricTarget, target_of
 from simfl.runs.folder.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, SUMMARY
+from simfl.runs.folder.measures import target_key
 from simfl.runs.folder.records import Records, Row, of_kind, value_of
 from simfl.runs.laws.base import Violation, Violations
 from simfl.runs.laws.clock import duration
 
-ENDS_WITH_AN_EVENT = ("rounds", "accuracy", "bytes", "energy")
+ENDS_WITH_AN_EVENT = ("rounds", "accuracy", "target", "bytes", "energy")
 """Stopping rules that are met when a round ends."""
 
 
@@ -84,7 +86,10 @@ def summary(records: Records) -> Violations:
             words = f"a target is reached at {at_s} s, when round {event['round']} did not end"
             yield Violation(EVENTS, line, words)
         # Summaries of older versions have six digits.
-        reached |= {format(event["accuracy"], digits): at_s for digits in ("g", ".12g")}
+        target = target_of(event)
+        reached[target_key(target)] = at_s
+        if not isinstance(target, MetricTarget):
+            reached[format(target, "g")] = at_s
     expected = {
         "rounds": len(records.rounds),
         "participations": dict(Counter(part["outcome"] for part in parts)),

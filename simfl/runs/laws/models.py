@@ -2,21 +2,27 @@
 
 from collections import defaultdict
 
+from simfl.core.evaluation import Evaluation
+from simfl.core.target import target_of
 from simfl.runs.folder.folder import EVENTS, ROUNDS, SUMMARY
 from simfl.runs.folder.records import Records, of_kind
+from simfl.runs.folder.yardstick import yardstick_of
 from simfl.runs.laws.base import Violation, Violations
 
 
 def accuracy(records: Records) -> Violations:
     """Accuracies, where there are any, are in [0, 1]; the same in log, table and summary."""
     measured: list[float | None] = []
+    yardstick = yardstick_of(records.scenario, records.provenance)
     for line, event in records.of("evaluated", "target"):
-        if event["accuracy"] is not None and not 0 <= event["accuracy"] <= 1:
-            yield Violation(EVENTS, line, f"accuracy is {event['accuracy']}")
+        share = event.get("accuracy")
+        if share is not None and not 0 <= share <= 1:
+            yield Violation(EVENTS, line, f"accuracy is {share}")
         if event["event"] == "evaluated":
-            measured.append(event["accuracy"])
-        elif not measured or (measured[-1] or 0.0) < event["accuracy"]:
-            yield Violation(EVENTS, line, f"the target {event['accuracy']} was not reached")
+            measured.append(share)
+            evaluation = Evaluation.recorded(event)
+        elif not measured or not yardstick.reached(evaluation, target_of(event)):
+            yield Violation(EVENTS, line, f"the target {target_of(event)} was not reached")
     for number, (row, segment) in enumerate(records.closed, start=2):
         judged = [event["accuracy"] for event in of_kind(segment, "evaluated")] or [None]
         if row["accuracy"] != judged[-1]:

@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from shlex import quote
 
 from typing_extensions import override
 
 from simfl.core.arguments import called, require_kind, require_several
+from simfl.core.target import MetricTarget, parse_target
 from simfl.errors import InputError, NameNotFound, nearest
-from simfl.runs.results.error_target import ErrorTarget
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.metric import (
     ACCURACY,
@@ -35,7 +37,7 @@ class Column:
 
     Attributes:
         metric: what is measured.
-        target: the accuracy or error until which (None: of the whole run).
+        target: the accuracy, or other number, until which (None: of the whole run).
         versus: the variant compared with (None: the number itself).
         ideal: the variant whose difference from `versus` is 1 (None: none).
     """
@@ -98,9 +100,10 @@ class Comparison:
         columns = {column.key: column for column in self.columns}
         for key in keys:
             if key not in columns:
-                _, _, target = key.partition("_to_")
-                if target.endswith("%") and target not in map(target_text, self.targets):
-                    ask = called(f"--targets {target} asks", f"targets=[{target!r}] asks")
+                target = _target_in(key)
+                if target and target not in map(target_text, self.targets):
+                    text = quote(target)
+                    ask = called(f"--targets {text} asks", f"targets=[{target!r}] asks")
                     raise InputError(
                         f"column {key!r} is of a target that is not asked about; {ask}"
                     )
@@ -185,8 +188,8 @@ def compare(
 
     Args:
         results: runs, finished or not.
-        targets: accuracies, such as 0.3 or "30%", or where the loss has none, errors, such as
-            0.35 (None: the scenarios' accuracies).
+        targets: accuracies, such as 0.3 or "30%", or other numbers, such as "rmse 0.35"; where the
+            loss knows no accuracy, errors, such as 0.35, too (None: those of the scenarios).
         baseline: variant that all are compared with, seed by seed: by how much less each needs to
             reach a target (2: half as much), or a round of it where there is no target, and the
             differences in accuracy, error and metrics.
@@ -250,12 +253,22 @@ def _columns(
     return columns
 
 
+def _target_in(key: str) -> str:
+    """Return the target that the key of a column ends with ("": none)."""
+    _, _, end = key.partition("_to_")
+    target = " ".join(end.rsplit("_", 1))
+    with suppress(InputError):
+        if target.endswith("%") or isinstance(parse_target(target), MetricTarget):
+            return target
+    return ""
+
+
 def target_text(target: float) -> str:
     """Return what is asked about.
 
-    >>> target_text(0.7), target_text(0.625), target_text(ErrorTarget(0.35, "rmse"))
+    >>> target_text(0.7), target_text(0.625), target_text(MetricTarget(0.35, "rmse"))
     ('70%', '62.5%', 'rmse 0.35')
     """
-    if isinstance(target, ErrorTarget):
-        return f"{target.error} {target:.10g}"
+    if isinstance(target, MetricTarget):
+        return f"{target.metric} {target:.10g}"
     return f"{100 * target:.10g}%"

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.core.rows import MOVED, RoundRow, header
+from simfl.core.target import metric_of, parse_target
 from simfl.core.types import Floats, Ids
-from simfl.core.units import parse_share
 from simfl.errors import InputError, nearest
 from simfl.runs.folder.files import RunFiles
 from simfl.runs.folder.folder import PROVENANCE, SUMMARY
 from simfl.runs.folder.measures import RoundTimes, gini, normalised_times, terminal_accuracy
-from simfl.runs.results.error_target import ErrorTarget
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from simfl.components.losses.base import Loss
+    from simfl.scenario.judged import Yardstick
 
 
 @dataclass(frozen=True)
@@ -180,19 +180,36 @@ class RunResult(RunFiles):
         accuracy = terminal_accuracy(judged, self.n_rounds)
         return math.nan if accuracy is None else accuracy
 
+    @cached_property
+    def yardstick(self) -> "Yardstick":
+        """What its models were judged by, as far as its folder tells."""
+        from simfl.runs.folder.yardstick import yardstick_of
+
+        return yardstick_of(self.scenario, self.provenance)
+
+    def judged_by(self, name: str) -> Floats:
+        """Return `(rounds,)` the accuracy, the loss, its error or a metric, by its name.
+
+        NaN: not evaluated, or there is none of that name.
+        """
+        metrics = [column for column in self.round_rows.columns if column not in header(RoundRow)]
+        if name in ("accuracy", "loss", *metrics):
+            return self.column(name).astype(np.float64)
+        return self.errors(name)
+
     def reached(self, target: float | str) -> Reached | None:
         """Return when a model that was judged first had reached `target`; None: never.
 
         Args:
-            target: an accuracy, such as "30%", or an `ErrorTarget`.
+            target: an accuracy, such as "30%", or another number, such as "rmse 0.5".
 
         Raises:
-            InputError: it is no share.
+            InputError: it is neither.
         """
-        if isinstance(target, ErrorTarget):
-            hits = np.flatnonzero(self.errors(target.error) <= target)
-        else:
-            hits = self.evaluated[self._accuracies >= parse_share(target)]
+        target = parse_target(target)
+        values = self.judged_by(metric_of(target))
+        less = self.yardstick.better.get(metric_of(target)) == "less"
+        hits = np.flatnonzero(values <= float(target) if less else values >= float(target))
         if not len(hits):
             return None
         first = hits[0]

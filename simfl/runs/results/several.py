@@ -1,12 +1,16 @@
 """What can be asked of several runs at once."""
 
 from collections.abc import Iterable
-from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from simfl.runs.folder.files import component_name
-from simfl.runs.results.error_target import ErrorTarget
+import numpy as np
+
+from simfl.core.target import metric_of
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import ANY, Range
+
+if TYPE_CHECKING:
+    from simfl.components.metrics.base import Better
 
 
 def have_accuracy(runs: Iterable[RunResult]) -> bool:
@@ -16,9 +20,7 @@ def have_accuracy(runs: Iterable[RunResult]) -> bool:
 
 def can_reach(runs: Iterable[RunResult], target: float) -> bool:
     """Return whether any of these runs has what `target` is a value of."""
-    if isinstance(target, ErrorTarget):
-        return target.error in all_errors(runs)
-    return have_accuracy(runs)
+    return any(np.isfinite(run.judged_by(metric_of(target))).any() for run in runs)
 
 
 def untrained(runs: Iterable[RunResult]) -> bool:
@@ -32,8 +34,31 @@ def judged_on(run: RunResult) -> str:
 
 
 def all_targets(runs: Iterable[RunResult]) -> list[float]:
-    """Return the accuracies that any of the scenarios asks about, lowest first."""
-    return sorted({target for run in runs for target in run.targets})
+    """Return what any of the scenarios asks about, as `easiest_first`."""
+    runs = list(runs)
+    return easiest_first({target for run in runs for target in run.targets}, runs)
+
+
+def easiest_first(targets: Iterable[float], runs: Iterable[RunResult]) -> list[float]:
+    """Return accuracies, the lowest first, and after them other numbers, by what they are of."""
+    less = {name for run in runs for name, how in run.yardstick.better.items() if how == "less"}
+
+    def ease(target: float) -> tuple[bool, str, float]:
+        name = metric_of(target)
+        return name != "accuracy", name, -float(target) if name in less else float(target)
+
+    return sorted(targets, key=ease)
+
+
+def all_judged(runs: Iterable[RunResult]) -> dict[str, "Better"]:
+    """Return what the models of any of these runs were judged by, and what of it is better."""
+    named: dict[str, Better] = {}
+    for run in runs:
+        judged = [name for name in run.last_evaluation if name != "accuracy"]
+        judged += ["accuracy"] * (len(run.evaluated) > 0)
+        judged += [] if run.error is None else [run.error[0]]
+        named |= {name: run.yardstick.better.get(name, "") for name in judged}
+    return named
 
 
 def all_errors(runs: Iterable[RunResult]) -> list[str]:
@@ -57,12 +82,7 @@ def all_metrics(runs: Iterable[RunResult]) -> dict[str, Range]:
 
 def _ranges(run: RunResult) -> dict[str, Range]:
     """Return what simfl's own metrics can be, by column; users' code is not imported for that."""
-    from simfl.components.metrics.base import quality_metrics
+    from simfl.runs.folder.yardstick import known_metrics
 
-    ranges: dict[str, Range] = {}
-    for written in run.written("evaluation", "metrics") or []:
-        if component_name(written) in quality_metrics.names():
-            with suppress(Exception):  # another version's option: then nothing is known, either
-                metric = quality_metrics.parse(written)
-                ranges[metric.label] = metric.within
-    return ranges
+    known = known_metrics(run.written("evaluation", "metrics") or [])
+    return {metric.label: metric.within for metric in known}

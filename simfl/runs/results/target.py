@@ -1,37 +1,62 @@
-"""What runs are asked to reach: accuracies, or errors where the loss has no accuracy."""
+"""What runs are asked to reach: accuracies, or other numbers that their evaluations measured."""
 
 import math
 from collections.abc import Sequence
 
-from simfl.core.units import parse_share
-from simfl.errors import InputError
-from simfl.runs.results.error_target import ErrorTarget
+from simfl.components.metrics.base import BETTER
+from simfl.core.target import MetricTarget, parse_target
+from simfl.errors import InputError, nearest
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.several import all_errors, have_accuracy
+from simfl.runs.results.several import all_errors, all_judged, easiest_first, have_accuracy
 
 
 def as_targets(targets: Sequence[float | str], runs: Sequence[RunResult]) -> list[float]:
     """Return what is to be reached, the easiest first.
 
     Args:
-        targets: accuracies such as 0.3 or "30%", or, of runs that have none, errors such as 0.35.
+        targets: accuracies such as 0.3 or "30%", or other numbers such as "rmse 0.35"; of runs
+            that have no accuracy, errors such as 0.35, too.
         runs: which are asked.
 
     Raises:
-        InputError: one is neither.
+        InputError: one is none, or of what no run was judged by.
     """
     errors = [] if have_accuracy(runs) else all_errors(runs)
-    if len(errors) != 1:
-        return sorted({parse_share(target) for target in targets})
-    values = sorted({_number(target, errors[0]) for target in targets}, reverse=True)
-    return [ErrorTarget(value, errors[0]) for value in values]
+    error = errors[0] if len(errors) == 1 else ""
+    asked = {_error(target, error) if error else parse_target(target) for target in targets}
+    for target in asked:
+        if isinstance(target, MetricTarget):
+            _refuse_unknown(target.metric, runs)
+    return easiest_first(asked, runs)
 
 
-def _number(text: float | str, error: str) -> float:
+def _error(text: float | str, error: str) -> float:
+    """Return the target that is meant; a number alone is one of the `error`."""
+    if isinstance(text, MetricTarget):
+        return text
     try:
         number = float(text)
     except (TypeError, ValueError):
         number = math.nan
-    if not math.isfinite(number):
-        raise InputError(f"expected an error such as 0.5, a number ({error}), got {text!r}")
-    return number
+    if math.isfinite(number):
+        return MetricTarget(number, error)
+    if isinstance(text, str) and text.strip()[:1].isalpha():
+        return parse_target(text)
+    raise InputError(f"expected an error such as 0.5, a number ({error}), got {text!r}")
+
+
+def _refuse_unknown(name: str, runs: Sequence[RunResult]) -> None:
+    """Refuse what no run was judged by.
+
+    Raises:
+        InputError: naming what they were judged by.
+    """
+    judged = all_judged(runs)
+    if name not in judged:
+        known = [other for other in judged if judged[other] in BETTER]
+        raise InputError(f"no run was judged by {name!r}{nearest(name, known)}")
+    if judged[name] not in BETTER:
+        raise InputError(
+            f"whether more or less of {name!r} is better is not known; its class may say so: "
+            '`better: ClassVar = "less"`'
+        )

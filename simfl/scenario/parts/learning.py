@@ -16,6 +16,7 @@ from simfl.components.partitions.base import Partition, partitions
 from simfl.components.schedules.base import Schedule, schedules
 from simfl.components.workloads.base import Workload, workloads
 from simfl.core.rows import RoundRow, header
+from simfl.core.target import Target
 from simfl.core.units import Percent
 from simfl.scenario.parts.part import WORKED_OUT, Count, Part
 
@@ -142,8 +143,10 @@ class Evaluation(Part):
         1, description="rounds between evaluations; there is always one at the end"
     )
     on: Literal["test", "train"] = Field("test", description="which samples")
-    targets: tuple[Annotated[Percent, Field(gt=0)], ...] = Field(
-        (), description="accuracies whose first crossing is reported, in (0, 1]"
+    targets: tuple[Target, ...] = Field(
+        (),
+        description="accuracies whose first crossing is reported, in (0, 1]; or a value of the "
+        "loss, of its error where it knows no accuracy, or of one of `metrics`, such as rmse 0.5",
     )
     metrics: tuple[Annotated[QualityMetric, quality_metrics], ...] = Field(
         (),

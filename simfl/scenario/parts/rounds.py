@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
+from simfl.core.target import NamedTarget
 from simfl.core.units import DataSize, Duration, Energy, Percent, parse_share
 from simfl.errors import InputError
 from simfl.scenario.parts.part import WORKED_OUT, Count, Part
@@ -19,6 +20,11 @@ class Stop(Part):
     )
     time: Duration | None = Field(None, gt=0, description="virtual time")
     accuracy: Percent | None = Field(None, gt=0, description="reached at an evaluation")
+    target: NamedTarget | None = Field(
+        None,
+        description="another number of evaluations, such as rmse 0.5, loss 0.5 or macro_f1 0.8, at "
+        "which a model is as good or better",
+    )
     bytes: DataSize | None = Field(
         None,
         gt=0,
@@ -33,7 +39,9 @@ class Stop(Part):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not self.model_dump(exclude_none=True):
-            raise ValueError("expected at least one of rounds, time, accuracy, bytes and energy")
+            raise ValueError(
+                "expected at least one of rounds, time, accuracy, target, bytes and energy"
+            )
         return self
 
 

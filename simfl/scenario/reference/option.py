@@ -9,6 +9,7 @@ from pydantic import BaseModel, PlainValidator
 from pydantic.fields import FieldInfo
 
 from simfl.core.component import Component
+from simfl.core.target import TargetText
 from simfl.core.units import Quantity, Share
 from simfl.scenario.distributions.base import OfTheNumber
 from simfl.scenario.fields import component_registry
@@ -86,6 +87,8 @@ def _type(field: FieldInfo) -> str:
             return "quantity"
         if isinstance(mark, Share):
             return "a share, such as 30% or 0.3"
+        if isinstance(mark, TargetText):
+            return f"a target, such as {' or '.join(mark.examples)}"
         if isinstance(mark, PlainValidator):
             return ""  # its description says what it takes
     text = _annotation(field.annotation)

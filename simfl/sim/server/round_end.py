@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from simfl.core.evaluation import Evaluation
+from simfl.core.target import target_facts
 from simfl.sim.coordinator import Aggregated, Coordinator
 from simfl.sim.server.accounting import Accounting
 from simfl.sim.server.state import RunState
@@ -50,10 +51,8 @@ class RoundEnd:
         }
         self._closed_s = state.timeline.now
         if evaluation is not None:
-            accuracy = self._note_targets(evaluation)
-            least = self.state.settings.stop.accuracy
-            if least is not None and accuracy >= least:
-                state.finish("accuracy")
+            self._note_targets(evaluation)
+            self._stop_at(evaluation)
         if why is not None:
             state.finish(why)
 
@@ -85,24 +84,30 @@ class RoundEnd:
             )
         return evaluation
 
-    def _note_targets(self, evaluation: Evaluation) -> float:
-        """Note which targets are reached; return the accuracy, NaN where there is none.
+    def _stop_at(self, evaluation: Evaluation) -> None:
+        """End the run if its model is as good as it was to become."""
+        state, stop = self.state, self.state.settings.stop
+        for rule, target in (("accuracy", stop.accuracy), ("target", stop.target)):
+            if target is not None and state.settings.reached(evaluation, target):
+                state.finish(rule)
+
+    def _note_targets(self, evaluation: Evaluation) -> None:
+        """Note which targets are reached.
 
         They are, and at the cost, as the round ended whose model is judged, be it later.
         """
         late = self._closed_s < self.state.timeline.now
-        accuracy = float("nan") if evaluation.accuracy is None else evaluation.accuracy
-        for target in self.state.settings.targets:
-            if accuracy >= target and target not in self._reached:
+        settings = self.state.settings
+        for target in settings.targets:
+            if target not in self._reached and settings.reached(evaluation, target):
                 self._reached.add(target)
                 self.state.note(
                     "target",
-                    accuracy=target,
+                    **target_facts(target),
                     round=self._round,
                     **self._cost,
                     **({"time_s": self._closed_s} if late else {}),
                 )
-        return accuracy
 
     def close_run(self) -> None:
         """Judge the last model, if nobody has."""

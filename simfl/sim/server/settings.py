@@ -1,8 +1,9 @@
 """What the server is told: the work, when to stop, what things cost."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from simfl.core.evaluation import Evaluation
 from simfl.core.work import Plan
 
 SCALAR_BYTES = 4
@@ -17,6 +18,7 @@ class Stop:
     accuracy: float | None = None
     size: int | None = None
     energy_j: float | None = None
+    target: float | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,11 @@ class Prices:
         return self.update_bytes + self.report_bytes
 
 
+def accuracy_reached(evaluation: Evaluation, target: float) -> bool:
+    """Return whether an evaluation has an accuracy, and that is at `target`."""
+    return evaluation.accuracy is not None and evaluation.accuracy >= target
+
+
 @dataclass(frozen=True)
 class Settings:
     """What the server was told.
@@ -64,7 +71,8 @@ class Settings:
         convex: whether the model has no hidden layer.
         stop: when to end.
         evaluate_every: rounds between evaluations.
-        targets: accuracies whose first crossing is noted.
+        targets: accuracies, and values of other numbers, whose first crossing is noted.
+        reached: returns whether an evaluation is at a target.
         metrics: what evaluations measure beside accuracy and loss.
         prices: what everything costs.
         wants: what participants measure beside their update.
@@ -88,6 +96,7 @@ class Settings:
     forward_units: float = 1 / 3
     min_clients: int | None = None
     filters_updates: bool = False
+    reached: Callable[[Evaluation, float], bool] = accuracy_reached
 
     @property
     def nominal(self) -> Plan:

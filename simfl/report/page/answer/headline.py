@@ -1,7 +1,10 @@
 """The first sentences of a page: who reached the targets when, or else what can be said."""
 
 import math
+from collections.abc import Callable, Sequence
+from itertools import groupby
 
+from simfl.core.target import metric_of
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs
 from simfl.report.page.answer.best import best_accuracy, least_error
@@ -10,7 +13,7 @@ from simfl.report.page.answer.race import race
 from simfl.report.page.answer.standings import standings
 from simfl.runs.results.compare import target_text
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.several import all_targets, have_accuracy
+from simfl.runs.results.several import all_targets, can_reach, have_accuracy
 
 
 def headline(groups: Groups) -> list[str]:
@@ -19,25 +22,52 @@ def headline(groups: Groups) -> list[str]:
     if not any(run.n_rounds for run in runs):
         ended = all(run.finished for run in runs)
         return ["No round ended." if ended else "No round has ended yet."]
-    if not have_accuracy(runs):
+    asked = [target for target in all_targets(runs) if can_reach(runs, target)]
+    if not (asked or have_accuracy(runs)):
         return [*least_error(groups), *pace(groups)]
-    groups = {  # others never could
-        name: own for name, own in groups.items() if any(map(_may_have_accuracy, own))
-    }
-    targets = all_targets(runs)
-    met = [target for target in targets if any(run.reached(target) for run in runs)]
-    missed = [target_text(target) for target in targets if target not in met]
+    met = [target for target in asked if any(run.reached(target) for run in runs)]
+    unmet = [target_text(target) for target in asked if target not in met]
+    missed = formats.listed(unmet, last="or") if unmet else ""
+    sentences = [sentence for own in _by_metric(met) for sentence in _race_to(own, groups)]
+    if not have_accuracy(runs):
+        missing = [f"{_nobody(groups)} {missed}."] if missed else []
+        return [*sentences, *missing, *least_error(groups)]
+    if missed or not met:
+        may = _who_may_reach(1.0, groups)
+        never = f"{_nobody(may)} {missed}; the " if missed else "The "
+        sentences.append(f"{never}best accuracy of any round was {best_accuracy(may)}.")
+    return sentences
+
+
+def _by_metric(targets: Sequence[float]) -> list[list[float]]:
+    """Return targets, those of one metric together."""
+    return [list(own) for _, own in groupby(targets, metric_of)]
+
+
+def _race_to(targets: Sequence[float], groups: Groups) -> list[str]:
+    """Say who reached targets of one metric; of those below one that most did, the table has all.
+
+    Args:
+        targets: that somebody reached, the easiest first.
+        groups: the runs, by variant.
+    """
     sentences = list[str]()
-    for target in reversed(met):
-        ranked = standings(groups, target)
+    for target in reversed(targets):
+        ranked = standings(_who_may_reach(target, groups), target)
         sentences = [*race(ranked, target), *sentences]
         if not math.isinf(ranked[0].time_s.middle):
-            break  # of those below all is in the table
-    if missed or not met:
-        none = formats.listed(missed, last="or") if missed else ""
-        never = f"{_nobody(groups)} {none}; the " if missed else "The "
-        sentences.append(f"{never}best accuracy of any round was {best_accuracy(groups)}.")
+            break
     return sentences
+
+
+def _who_may_reach(target: float, groups: Groups) -> Groups:
+    """Return the variants whose models are judged by what `target` is of; others never could."""
+    may = _may_have_accuracy if metric_of(target) == "accuracy" else _is_judged_by(target)
+    return {name: own for name, own in groups.items() if any(map(may, own))}
+
+
+def _is_judged_by(target: float) -> Callable[[RunResult], bool]:
+    return lambda run: not run.time_only and metric_of(target) in run.yardstick.better
 
 
 def _may_have_accuracy(run: RunResult) -> bool:

@@ -1,0 +1,38 @@
+"""What a run's models were judged by, as far as its folder tells: users' code is not imported."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from simfl.components.losses.base import Loss, losses
+from simfl.components.metrics.base import QualityMetric, quality_metrics
+from simfl.runs.folder.files import component_name
+from simfl.scenario.judged import Yardstick
+
+
+def yardstick_of(scenario: Mapping[str, Any], provenance: Mapping[str, Any]) -> Yardstick:
+    """Return what tells whether the models of a run reached a target.
+
+    Args:
+        scenario: the resolved one, as plain data.
+        provenance: has what users' own metrics said of themselves.
+    """
+    loss = _known_loss(scenario.get("training", {}).get("loss"))
+    written = scenario.get("evaluation", {}).get("metrics") or []
+    known = Yardstick.of(loss, list(known_metrics(written)))
+    return Yardstick(loss, {**known.better, **provenance.get("better", {})})
+
+
+def known_metrics(written: list[Any]) -> Iterator[QualityMetric]:
+    """Yield simfl's own of the metrics that a scenario names."""
+    for metric in written:
+        if component_name(metric) in quality_metrics.names():
+            with suppress(Exception):  # another version's option: then nothing is known, either
+                yield quality_metrics.parse(metric)
+
+
+def _known_loss(written: Any) -> Loss | None:
+    if component_name(written) in losses.names():
+        with suppress(Exception):
+            return losses.parse(written)
+    return None
