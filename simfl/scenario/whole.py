@@ -1,25 +1,31 @@
 """What can't go together in a scenario and is no single component's concern."""
 
+import re
 from collections.abc import Iterator
 
+from simfl.components.metrics.base import quality_metrics
 from simfl.core.arguments import called
 from simfl.core.circumstances import Circumstances
-from simfl.core.target import MetricTarget
-from simfl.errors import nearest
+from simfl.core.target import MetricTarget, metric_of
+from simfl.errors import MEANT, nearest
 from simfl.scenario.distributions.data_size import DataSize
-from simfl.scenario.judged import judged, why_not
+from simfl.scenario.judged import judged, unmeasured, why_not
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import Correlations
 from simfl.scenario.parts.experiment import Experiment
+from simfl.scenario.parts.tune import COSTS, EXPECTED, Tune
 
 Objection = tuple[Location, str]
 """Where something can't go with the rest, and why."""
+_JUDGES = re.compile(r"training(\.loss\b|$)|evaluation\b")
+"""Paths that say by what models are judged."""
 
 
 def of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
     """Yield what concerns no component alone."""
     yield from _of_rounds(scenario, facts)
     yield from _of_targets(scenario)
+    yield from _of_tune(scenario)
     if facts.trains and facts.deals_itself and scenario.evaluation.on == "train":
         yield (
             ("evaluation", "on"),
@@ -67,6 +73,33 @@ def _of_targets(scenario: Experiment) -> Iterator[Objection]:
     for path, target in asked:
         if isinstance(target, MetricTarget) and (why := why_not(target, known)):
             yield path, why
+
+
+def _of_tune(scenario: Experiment) -> Iterator[Objection]:
+    """Yield an objective of which nothing will be known, unless variants or choices change that."""
+    tune = scenario.tune
+    if tune is None or scenario.variants or any(map(_JUDGES.match, tune.parameters)):
+        return
+    if why := why_no_objective(tune, scenario):
+        yield ("tune", "objective"), why
+
+
+def why_no_objective(tune: Tune, scenario: Experiment) -> str:
+    """Return why runs of `scenario` don't tell what `tune` asks for ("": they do)."""
+    loss, target, measured = scenario.training.loss, tune.target, tune.measured
+    known = judged(loss, scenario.evaluation.metrics)
+    if isinstance(target, MetricTarget):
+        return why_not(target, known)
+    if "accuracy" not in known and "accuracy" in (measured, target and metric_of(target)):
+        instead = f"a target such as '{loss.error or 'loss'} 0.5'" if target else "'loss'"
+        return f"loss {loss.name!r} has no accuracy; the objective may be {instead}"
+    if measured in COSTS:
+        return ""
+    if measured not in known and measured not in quality_metrics.names():
+        hint = nearest(measured, [*COSTS, *known])
+        hint = hint if hint.startswith(MEANT) else ""
+        return f"{EXPECTED}, or one of {', '.join(known)}, got {tune.objective!r}{hint}"
+    return unmeasured(measured, known)
 
 
 def _of_energy(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:

@@ -31,7 +31,9 @@ def tune_command(
     objective: Annotated[
         str | None,
         typer.Option(
-            "--objective", help="time, rounds, bytes or energy [to 80%]; loss; or accuracy."
+            "--objective",
+            help="time, rounds, bytes or energy [to 80% or to 'rmse 0.5']; loss, accuracy or a "
+            "metric.",
         ),
     ] = None,
     limits: Annotated[

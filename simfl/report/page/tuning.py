@@ -16,7 +16,7 @@ from simfl.report.page.answer.tuning import answer, formatter, settings, value_t
 from simfl.report.page.rendering import render, script
 from simfl.report.page.tables import Cell, Table, leading_number, magnitude
 from simfl.report.svg import Plot
-from simfl.runs.tuning.trials import METRICS, PAGE, Trial, Tuning
+from simfl.runs.tuning.trials import PAGE, Trial, Tuning, metric_called
 from simfl.scenario.language.place import as_written
 from simfl.scenario.parts.tune import Range
 
@@ -89,7 +89,7 @@ def _with_values(tuning: Tuning) -> list[tuple[int, Trial]]:
 def _objective_axis(tuning: Tuning, shown: Sequence[tuple[int, Trial]]) -> Axis:
     name = tuning.spec.measured
     values = np.array([tuning.value(trial) for _, trial in shown])
-    share = METRICS[name].unit == "share"
+    share = metric_called(name).unit == "share"
     return scale(tuning.spec.objective, values, UNITS.get(name, ()), share)
 
 

@@ -6,19 +6,23 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from simfl.core.arguments import called
 from simfl.core.at_work import users_own
+from simfl.core.target import MetricTarget
 from simfl.errors import InputError, ScenarioError
 from simfl.runs.job import Job, jobs
 from simfl.runs.options import Options
-from simfl.runs.results.metric import ACCURACY
 from simfl.runs.results.result import RunResult
 from simfl.runs.run_jobs import run_jobs
-from simfl.runs.tuning.trials import METRICS, State, Trial, best_of
+from simfl.runs.tuning.trials import State, Trial, best_of, metric_called
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
-from simfl.scenario.parts.tune import LEARNT, Tune
+from simfl.scenario.judged import judged
+from simfl.scenario.parts.tune import COSTS, Tune
 from simfl.scenario.variants import read_with, try_out, variant
+from simfl.scenario.whole import why_no_objective
 
 
 class TrialRunner:
@@ -38,7 +42,9 @@ class TrialRunner:
         choices: what each parameter may be, by its path.
         every: rounds from one evaluation to the next.
         folder: of the trials.
-        gap: what the last trial's accuracy lacked of one: tells apart those that never got there.
+        more: whether more of the objective is better.
+        gap: what the last trial's accuracy lacked of one, or another number of the target: tells
+            apart those that never got there.
 
     Raises:
         InputError: the scenario does not say what to look for, or it can't be looked for.
@@ -59,8 +65,10 @@ class TrialRunner:
         _refuse_unknown(self.spec, self._tuned)
         self.choices = self.spec.parameters
         self.every = self._tuned.evaluation.every
-        measured = self.spec.measured
-        if options.time_only and (self.spec.target is not None or measured in LEARNT):
+        measured, evaluation = self.spec.measured, self._tuned.evaluation
+        self._judged = judged(self._tuned.training.loss, evaluation.metrics)
+        self.more = measured in self._judged and self._judged[measured].better == "more"
+        if options.time_only and (self.spec.target is not None or measured not in COSTS):
             untrained = called("--time-only", "time_only")
             raise InputError(
                 f"{self.spec.objective!r} needs training, which {untrained} leaves out"
@@ -88,15 +96,25 @@ class TrialRunner:
         runs = self._run(todo[:decisive])
         if not self._is_hopeless(runs, len(todo)):
             runs += self._run(todo[decisive:])
-        self.gap = 1 - median(max(run.best_accuracy, 0.0) for run in runs)
+        self.gap = median(map(self._gap, runs))
         cost = median(map(self._cost, runs)) if len(runs) == len(todo) else math.inf
         if math.isinf(cost):
             state: State = "given up" if best_of(self._trials) else "never"
             return Trial(name, parameters, state, cost, seeds=len(runs))
-        taken = {limit: median(map(METRICS[limit].of, runs)) for limit in self.spec.limits}
+        taken = {limit: median(map(metric_called(limit).of, runs)) for limit in self.spec.limits}
         within = all(taken[limit] <= most for limit, most in self.spec.limits.items())
         state = "done" if within else "over a limit"
         return Trial(name, parameters, state, cost, taken, len(runs))
+
+    def _gap(self, run: RunResult) -> float:
+        """Return how far the best model of a run stayed from the target, in its own unit."""
+        target = self.spec.target
+        if not isinstance(target, MetricTarget):
+            return 1 - max(run.best_accuracy, 0.0)
+        values = run.judged_by(target.metric)
+        sign = -1.0 if self._judged[target.metric].better == "more" else 1.0
+        known = sign * values[np.isfinite(values)]
+        return float(known.min()) - sign * float(target) if len(known) else math.inf
 
     def _jobs(self, name: str, parameters: Mapping[str, Any]) -> list[Job]:
         """Return the runs of a trial.
@@ -130,7 +148,8 @@ class TrialRunner:
         if self.spec.target is None:
             return scenario
         stop = scenario.rounds.stop
-        ends: dict[str, Any] = {"accuracy": self.spec.target}
+        rule = "target" if isinstance(self.spec.target, MetricTarget) else "accuracy"
+        ends: dict[str, Any] = {rule: self.spec.target}
         best = best_of(self._trials)
         # What is limited can't be told of a run that was cut off.
         capped = self.spec.measured in ("time", "rounds", "bytes") and not self.spec.limits
@@ -153,20 +172,24 @@ class TrialRunner:
         )
 
     def _cost(self, run: RunResult) -> float:
-        metric = METRICS[self.spec.measured]
-        if metric is ACCURACY:
-            return -run.final_accuracy
+        metric = metric_called(self.spec.measured)
         cost = metric.until(run, target := self.spec.target)
         reached = None if target is None else run.reached(target)
         if reached is not None and reached.round % run.scenario["evaluation"]["every"]:
             # Seen only as the run ended: others that were cut off were not looked at then.
             cut_off = run.folder in self._capped and run.summary["finished"] == self.spec.measured
             cost = None if cut_off else metric.of(run)
-        return math.inf if cost is None or math.isnan(cost) else float(cost)
+        if cost is None or math.isnan(cost):
+            return math.inf
+        return -float(cost) if self.more else float(cost)
 
     @property
-    def _least(self) -> float:
-        """The least that what is looked for can be: of a user's own loss nothing is known."""
+    def _best_case(self) -> float:
+        """The least that a cost can be: of a user's own loss or metric nothing is known."""
+        measured = self.spec.measured
+        if measured in self._judged and measured != "loss":
+            least, most = self._judged[measured].within
+            return -most if self.more else least
         chosen = any(path.startswith("training.loss") for path in self.choices)
         return -math.inf if chosen or users_own([self._tuned.training.loss]) else 0.0
 
@@ -174,8 +197,7 @@ class TrialRunner:
         """Whether the median can't be below the best's, whatever the seeds that are left give."""
         best = best_of(self._trials)
         known = sorted(map(self._cost, runs))
-        best_case = -1.0 if METRICS[self.spec.measured] is ACCURACY else self._least
-        least = median([*[best_case] * (seeds - len(known)), *known])
+        least = median([*[self._best_case] * (seeds - len(known)), *known])
         return least == math.inf or (best is not None and least >= best.cost)
 
 
@@ -213,11 +235,8 @@ def _refuse_unknown(spec: Tune, scenario: Scenario) -> None:
     Raises:
         ScenarioError: naming what asks for it.
     """
-    loss = scenario.training.loss
-    if spec.measured == "accuracy" and not loss.has_accuracy:
-        raise ScenarioError(
-            f"tune.objective: loss {loss.name!r} has no accuracy; the objective may be 'loss'"
-        )
+    if why := why_no_objective(spec, scenario):
+        raise ScenarioError(f"tune.objective: {why}")
     asked = {"objective": [spec.measured], "under": spec.limits}
     for key, names in asked.items():
         if "energy" in names and not scenario.powered:

@@ -3,12 +3,13 @@
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from simfl.runs.results.metric import ACCURACY, BYTES, ENERGY, ROUNDS, TIME, Metric
+from simfl.runs.results.result import RunResult
 from simfl.scenario.parts.tune import Tune
 
 TRIALS, PAGE = "trials.csv", "tuning.html"
@@ -19,13 +20,25 @@ trial before; refused: it can't be run."""
 METRICS: Mapping[str, Metric] = {
     "time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY,
     "accuracy": ACCURACY,
-    "loss": Metric("loss", "number", lambda run: run.last_evaluation.get("loss", math.nan)),
     "wasted": Metric("wasted", "share", lambda run: run.wasted_share),
     "never_heard": Metric(
         "never_heard", "share", lambda run: 1 - float((run.participations > 0).mean())
     ),
 }  # fmt: skip
-"""What can be an objective or a limit."""
+"""What can be an objective or a limit; so can what models are judged by, see `metric_called`."""
+
+
+def metric_called(name: str) -> Metric:
+    """Return an objective or a limit by its name."""
+    return METRICS.get(name) or Metric(name, "number", _of_the_last(name))
+
+
+def _of_the_last(name: str) -> Callable[[RunResult], float]:
+    def of(run: RunResult) -> float:
+        error = dict([run.error] if run.error else [])
+        return {**error, **run.last_evaluation}.get(name, math.nan)
+
+    return of
 
 
 @dataclass(frozen=True)
@@ -36,8 +49,9 @@ class Trial:
         name: of its folder.
         parameters: path -> value, as written.
         state: what became of it.
-        cost: the objective's median over seeds, the lower the better: accuracy is negative
-            (infinite: most never got there, or it was given up before; NaN: it was refused).
+        cost: the objective's median over seeds, the lower the better: accuracy, and what else more
+            is better of, is negative (infinite: most never got there, or it was given up before;
+            NaN: it was refused).
         taken: limited quantities: their medians over seeds (given up: not known).
         seeds: how many were run.
         why: it was refused.
@@ -62,6 +76,7 @@ class Tuning:
         folder: where the trials are.
         trials: in the order in which they were tried.
         every: rounds from one evaluation to the next.
+        more: whether more of the objective is better.
     """
 
     name: str
@@ -69,6 +84,7 @@ class Tuning:
     folder: Path
     trials: Sequence[Trial]
     every: int = 1
+    more: bool = False
 
     @property
     def best(self) -> Trial | None:
@@ -77,7 +93,7 @@ class Tuning:
 
     def value(self, trial: Trial) -> float:
         """Return a trial's objective (infinite or NaN as its `cost`)."""
-        return -trial.cost if METRICS[self.spec.measured] is ACCURACY else trial.cost
+        return -trial.cost if self.more else trial.cost
 
     def as_csv(self) -> str:
         """Return a line per trial, with a column per parameter and limit."""

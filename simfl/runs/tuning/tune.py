@@ -76,7 +76,7 @@ def _tuned(
     runner: TrialRunner, asking: "Asking", optuna: Any, tell: Callable[[Tuning], None]
 ) -> Tuning:
     """Try as many choices as there are trials, or all that there are; none of them twice."""
-    tuning = Tuning(runner.base.name, runner.spec, runner.folder, (), runner.every)
+    tuning = Tuning(runner.base.name, runner.spec, runner.folder, (), runner.every, runner.more)
     tried: dict[str, tuple[Trial, float]] = {}
     stale = 0
     while len(tuning.trials) < runner.spec.trials:

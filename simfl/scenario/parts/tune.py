@@ -5,18 +5,18 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from simfl.core.target import parse_target
 from simfl.core.units import DataSize, Duration, Energy, Share
 from simfl.core.units.quantity import NUMBER
-from simfl.core.units.share import parse_share
 from simfl.scenario.parts.part import Count, Part
 from simfl.scenario.parts.sweep import Values
 
 Number = int | float | str
 _MEASURED = re.compile(rf"({NUMBER})\s*(\S.*)?")
-_OBJECTIVE = re.compile(r"(time|rounds|bytes|energy|loss|accuracy)(?:\s+to\s+(\S+))?")
+_OBJECTIVE = re.compile(r"([A-Za-z_]\w*)(?:\s+to\s+(\S.*))?")
 
-LEARNT = ("loss", "accuracy")
-"""Objectives that are of the last model, and need training."""
+COSTS = ("time", "rounds", "bytes", "energy")
+"""Objectives that can be asked of a target; all others are of the last model, and need training."""
 
 
 class Range(Part):
@@ -72,24 +72,26 @@ def _measured(bound: Number) -> tuple[float, str]:
     return float(match[1]), match[2] or ""
 
 
+EXPECTED = (
+    "expected time, rounds, bytes or energy, each with or without a target, such as 'time to 80%'"
+)
+
+
 def _objective(text: str) -> str:
     parse_objective(text)
     return text
 
 
 def parse_objective(text: str) -> tuple[str, float | None]:
-    """Return what ``time to 80%`` asks for, and the accuracy until which (None: the whole run).
+    """Return what ``time to 80%`` asks for, and the target until which (None: the whole run).
 
     Raises:
         ValueError: it is no objective.
     """
     match = _OBJECTIVE.fullmatch(text.strip())
-    if match is None or (match[1] in LEARNT and match[2]):
-        raise ValueError(
-            "expected time, rounds, bytes or energy, each with or without a target, such as "
-            f"'time to 80%', or loss, or accuracy, got {text!r}"
-        )
-    return match[1], parse_share(match[2]) if match[2] else None
+    if match is None or (match[1] not in COSTS and match[2]):
+        raise ValueError(f"{EXPECTED}, or loss, or accuracy, or a metric, got {text!r}")
+    return match[1], parse_target(match[2]) if match[2] else None
 
 
 class Limits(Part):
@@ -114,8 +116,9 @@ class Tune(Part):
         description="a path -> {min, max} or a list of values, as in a sweep",
     )
     objective: Annotated[str, AfterValidator(_objective)] = Field(
-        description="minimise time, rounds, bytes or energy, such as time to 80%, or the last "
-        "model's loss; or maximise its accuracy"
+        description="minimise time, rounds, bytes or energy, such as time to 80% or time to rmse "
+        "0.5, or the last model's loss; or maximise its accuracy; or one of `evaluation.metrics`, "
+        "whichever way is better"
     )
     under: Limits = Field(
         default_factory=Limits, description="upper limits that a choice must respect"
@@ -129,10 +132,10 @@ class Tune(Part):
 
     @property
     def measured(self) -> str:
-        """What the objective is of: `time`, `rounds`, `bytes`, `energy`, `loss` or `accuracy`."""
+        """What the objective is of: one of `COSTS`, or what models are judged by."""
         return parse_objective(self.objective)[0]
 
     @property
     def target(self) -> float | None:
-        """The accuracy until which (None: of the whole run)."""
+        """The accuracy, or other number, until which (None: of the whole run)."""
         return parse_objective(self.objective)[1]

@@ -4,10 +4,11 @@ import math
 from collections import Counter
 from collections.abc import Callable
 
+from simfl.core.target import metric_of
 from simfl.report import formats
 from simfl.report.comparison.cells import TEXT
 from simfl.runs.results.compare import target_text
-from simfl.runs.tuning.trials import METRICS, Trial, Tuning
+from simfl.runs.tuning.trials import Trial, Tuning, metric_called
 from simfl.scenario.language.place import as_written
 
 
@@ -28,17 +29,16 @@ def answer(tuning: Tuning) -> list[str]:
         for limit, value in best.taken.items()
     ]
     within = f", {formats.listed(taken)}" if taken else ""
-    what = (
-        "Most accuracy" if tuning.spec.measured == "accuracy" else f"Least {tuning.spec.objective}"
-    )
+    what = f"{'Most' if tuning.more else 'Least'} {tuning.spec.objective}"
     level = [t.name for t in tuning.trials if t.state == "done" and t.cost == best.cost][1:]
     alike = f"; {formats.listed(level, formats.FEW)} came to as much" if level else ""
     told = [f"{what}: {value_text(tuning, best)}{seeds}{within}, by {best.name}{alike}."]
     if (target := tuning.spec.target) is not None and tuning.every > 1:
+        looked_at = "Accuracy" if metric_of(target) == "accuracy" else metric_of(target)
         unseen = formats.plural(tuning.every - 1, "round")
         told.append(
-            f"Accuracy was looked at every {tuning.every} rounds: {target_text(target)} may have "
-            f"been reached up to {unseen} before that was seen."
+            f"{looked_at} was looked at every {tuning.every} rounds: {target_text(target)} may "
+            f"have been reached up to {unseen} before that was seen."
         )
     if len(tuning.trials) - counts["refused"] > 1:
         told.append("The best of many is in part luck: other seeds may prefer another choice.")
@@ -69,4 +69,4 @@ def over_limits(tuning: Tuning, trial: Trial) -> list[str]:
 
 def formatter(name: str) -> Callable[[float], str]:
     """Return what writes an objective or a limit for people."""
-    return TEXT[METRICS[name].unit]
+    return TEXT[metric_called(name).unit]
