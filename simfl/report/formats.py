@@ -4,7 +4,8 @@ import math
 
 NOTHING = "–"
 MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86400.0
-_FRACTIONS = (("n", 1e9), ("µ", 1e6), ("m", 1e3))
+_FRACTIONS = (("n", 1e-9), ("µ", 1e-6), ("m", 1e-3))
+_MULTIPLES = (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12), ("P", 1e15))
 FEW, SOME = 3, 6
 """Names that a sentence lists: where it says more of each, and where it says the same of all."""
 
@@ -95,15 +96,40 @@ def scaled(number: float, unit: str, digits: int = 4, fractions: bool = False) -
     """
     if not math.isfinite(number):
         return NOTHING
+    prefix, size = _prefix(number, digits, fractions)
+    return f"{number / size:.{digits}g} {prefix}{unit}"
+
+
+def with_deviation(mean: float, deviation: float, unit: str, fractions: bool = False) -> str:
+    """Return a mean and its deviation over seeds, in one unit and to the same decimal.
+
+    That is the deviation's second digit, or its first if the mean has four digits before that.
+
+    Args:
+        mean: in `unit`, not 0.
+        deviation: of it, above 0.
+        unit: without a prefix.
+        fractions: whether there are thousandths of the unit.
+
+    >>> with_deviation(63000, 1410, "B"), with_deviation(968300, 3, "B")
+    ('63.0 kB ± 1.4 kB', '968.300 kB ± 0.003 kB')
+    >>> with_deviation(83000, 21213, "B"), with_deviation(0.9, 2.5, "J", fractions=True)
+    ('83 kB ± 21 kB', '900 mJ ± 2,500 mJ')
+    """
+    prefix, size = _prefix(mean, 4, fractions)
+    fourth = 3 - math.floor(math.log10(abs(mean) / size))
+    first = -math.floor(math.log10(deviation / size))
+    decimals = max(min(first + 1, fourth), first, 0)
+    return " ± ".join(
+        f"{number / size:,.{decimals}f} {prefix}{unit}" for number in (mean, deviation)
+    )
+
+
+def _prefix(number: float, digits: int, fractions: bool) -> tuple[str, float]:
+    """Return the prefix that suits a number of so many digits, and what it stands for."""
     most = 1000 - 0.5 * 10.0 ** (3 - digits)  # from there on it is rounded to 1,000
-    for prefix, times in _FRACTIONS if fractions and number else ():
-        if abs(number) * times < most:
-            return f"{number * times:.{digits}g} {prefix}{unit}"
-    for prefix in ("", "k", "M", "G", "T", "P"):
-        if abs(number) < most or prefix == "P":
-            return f"{number:.{digits}g} {prefix}{unit}"
-        number /= 1000
-    raise AssertionError("the last prefix always fits")
+    prefixes = (*(_FRACTIONS if fractions and number else ()), *_MULTIPLES)
+    return next((p for p in prefixes if abs(number) / p[1] < most), _MULTIPLES[-1])
 
 
 def percent(share: float, digits: int = 1) -> str:

@@ -18,11 +18,56 @@ TEXT: Mapping[str, Callable[[float], str]] = {
     "ratio": formats.ratio,
     "number": lambda value: f"{value:.4g}" if math.isfinite(value) else formats.NOTHING,
 }
-SPREAD = {
-    **TEXT,  # three digits: one less than the mean's
-    "bytes": lambda value: formats.scaled(value, "B", 3),
-    "energy": lambda value: formats.scaled(value, "J", 3, fractions=True),
+
+
+def _counts(mean: float, deviation: float) -> str:
+    """Return a mean number of things and its deviation: with tenths, unless both are whole.
+
+    >>> _counts(2.0, 0.6), _counts(1200.0, 10.0)
+    ('2.0 ± 0.6', '1,200 ± 10')
+    """
+    digits = 0 if mean == int(mean) and deviation == int(deviation) else 1
+    return f"{mean:,.{digits}f} ± {deviation:,.{digits}f}"
+
+
+def _numbers(mean: float, deviation: float) -> str:
+    """Return a number and its deviation, with as many decimals as four digits of the mean have.
+
+    >>> _numbers(0.15, 0.015), _numbers(0.15, 0.15), _numbers(1.5e-06, 7.071e-07)
+    ('0.1500 ± 0.0150', '0.1500 ± 0.1500', '1.5e-06 ± 7.07e-07')
+    """
+    if not 1e-4 <= abs(mean) < 1e4:  # with a power of ten beside it
+        return f"{mean:.4g} ± {deviation:.3g}"
+    decimals = 3 - math.floor(math.log10(abs(mean)))
+    return f"{mean:.{decimals}f} ± {deviation:.{decimals}f}"
+
+
+def _times(mean_s: float, deviation_s: float) -> str:
+    """Return a time and its deviation, which is told no finer than the time is, unless below that.
+
+    >>> _times(26.7, 0.02), _times(271.3, 24.8), _times(240.0, 0.594), _times(8100.0, 204.0)
+    ('26.70 s ± 0.02 s', '4 min 31 s ± 25 s', '4 min ± 0.6 s', '2 h 15 min ± 3 min')
+    """
+    if mean_s < formats.MINUTE_S:
+        return formats.with_deviation(mean_s, deviation_s, "s", fractions=True)
+    last = 1.0
+    if mean_s >= formats.HOUR_S:
+        last = formats.MINUTE_S if mean_s < formats.DAY_S else formats.HOUR_S
+    rounded = round(deviation_s / last) * last if deviation_s >= last else deviation_s
+    text = formats.duration(rounded)
+    if 0.05 <= rounded < formats.MINUTE_S:
+        text = f"{rounded:.{0 if rounded >= 1 else 1}f} s"
+    return f"{formats.duration(mean_s)} ± {text}"
+
+
+BESIDE: Mapping[str, Callable[[float, float], str]] = {
+    "time": _times,
+    "bytes": partial(formats.with_deviation, unit="B"),
+    "energy": partial(formats.with_deviation, unit="J", fractions=True),
+    "count": _counts,
+    "number": _numbers,
 }
+"""How a mean and its deviation are written, where that is not just one beside the other."""
 
 
 def cell_text(column: Column, cell: Cell, text: Callable[[float], str] | None = None) -> str:
@@ -34,54 +79,24 @@ def cell_text(column: Column, cell: Cell, text: Callable[[float], str] | None = 
     if column.versus is not None and column.ideal is None:
         return difference_text(cell, column.metric.unit)
     unit = column.metric.unit
-    spread = SPREAD[unit] if text is None else None
-    if text is None and unit == "number":
-        spread = partial(_beside, cell.mean)
-        if cell.std > 0 and not cell.missing and _written_out(cell.mean):
-            text = spread  # else it may have fewer digits than its deviation
-    if text is None and unit == "time":
-        spread = partial(_beside_time, cell.mean)
-    return figure_text(cell, text or TEXT[unit], spread, target=column.target is not None)
-
-
-def _beside(mean: float, deviation: float) -> str:
-    """Return a number's deviation, with as many decimals as its mean has of four digits.
-
-    >>> _beside(0.15, 0.015), _beside(0.15, 0.15), _beside(1.5e-06, 7.071e-07)
-    ('0.0150', '0.1500', '7.07e-07')
-    """
-    if not _written_out(mean):
-        return f"{deviation:.3g}"
-    return f"{deviation:.{3 - math.floor(math.log10(abs(mean)))}f}"
-
-
-def _written_out(number: float) -> bool:
-    """Whether a number has no power of ten beside it."""
-    return 1e-4 <= abs(number) < 1e4
-
-
-def _beside_time(mean_s: float, deviation_s: float) -> str:
-    """Return a time's deviation: of seconds in tenths, as they are, but for what that hides.
-
-    >>> _beside_time(240.0, 0.594), _beside_time(26.7, 0.02), _beside_time(0.5, 0.1)
-    ('0.6 s', '20 ms', '100 ms')
-    """
-    if mean_s >= 1 and 0.05 <= deviation_s < 1:
-        return f"{deviation_s:.1f} s"
-    return formats.duration(deviation_s)
+    beside = BESIDE.get(unit) if text is None else None
+    return figure_text(cell, text or TEXT[unit], beside, target=column.target is not None)
 
 
 def figure_text(
     figure: Figure,
     text: Callable[[float], str],
-    spread: Callable[[float], str] | None = None,
+    beside: Callable[[float, float], str] | None = None,
     *,
     target: bool = False,
 ) -> str:
     """Return a number over seeds: mean and deviation, or the median where some seed lacks it."""
     if not figure.missing:
-        deviation = f" ± {(spread or text)(figure.std)}" if figure.std > 0 else ""
-        return f"{text(figure.mean)}{deviation}"
+        if not figure.std > 0:  # NaN: there is one seed
+            return text(figure.mean)
+        if beside is not None:
+            return beside(figure.mean, figure.std)
+        return f"{text(figure.mean)} ± {text(figure.std)}"
     never = "not yet" if figure.open else "never"
     if figure.missing == figure.seeds:
         return never if target else formats.NOTHING

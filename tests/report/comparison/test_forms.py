@@ -16,7 +16,7 @@ from simfl.report.comparison.sections import sections
 from simfl.report.width import PIPED
 from simfl.runs.results.compare import Column, Comparison, compare
 from simfl.runs.results.find import find_runs
-from simfl.runs.results.metric import TIME, Metric
+from simfl.runs.results.metric import BYTES, ROUNDS, TIME, Metric
 from simfl.runs.results.statistics import Figure, Ratio, Times, paired_ratio
 from tests.made_runs import made_run, reaches
 
@@ -170,6 +170,26 @@ def test_latex_is_booktabs_with_nothing_left_to_escape(tmp_path: Path) -> None:
 def test_a_deviation_is_as_exact_as_its_mean(numbers: list[float], told: str) -> None:
     column = Column(Metric("macro_f1", "number", lambda _: math.nan))
     assert cell_text(column, Figure.of(numbers, worst=math.nan)) == told
+
+
+@pytest.mark.parametrize(
+    ("metric", "numbers", "told"),
+    [
+        (BYTES, [62_000, 64_000], "63.0 kB ± 1.4 kB"),
+        (BYTES, [5_000, 5_000], "5 kB"),
+        (BYTES, [967_998, 968_002], "968.000 kB ± 0.003 kB"),
+        (TIME, [0.498, 0.502], "500.0 ms ± 2.8 ms"),
+        (TIME, [26.0, 27.4], "26.70 s ± 0.99 s"),
+        (TIME, [252.0, 290.0], "4 min 31 s ± 27 s"),
+        (TIME, [7_980.0, 8_220.0], "2 h 15 min ± 3 min"),
+        (ROUNDS, [1, 3], "2.0 ± 1.4"),
+    ],
+)
+def test_a_mean_and_its_deviation_share_unit_and_place(
+    metric: Metric, numbers: list[float], told: str
+) -> None:
+    """It was "63 kB ± 1.41 kB": the mean dropped its zeros, the deviation had more digits."""
+    assert cell_text(Column(metric), Figure.of(numbers)) == told
 
 
 def test_rounding_is_no_deviation() -> None:

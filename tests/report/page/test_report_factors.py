@@ -63,7 +63,7 @@ def test_deviations_stand_below_their_means(tmp_path: Path) -> None:
     assert found is not None
     column = found.table.heads.index("bytes to 70%")
     cells = [(row[column].text, row[column].more) for row in found.table.rows]
-    assert cells == [("5 kB", "± 4.24 kB"), ("5 kB", "± 1.41 kB")]
+    assert cells == [("5.0 kB", "± 4.2 kB"), ("5.0 kB", "± 1.4 kB")]
 
 
 def test_levels_with_units_are_in_the_order_of_their_size() -> None:
