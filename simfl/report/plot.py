@@ -137,7 +137,8 @@ def _drawn(results: Sequence[RunResult], x: Measure, y: Measure) -> list[RunResu
     """
     drawn = [run for run in results if shows(run, y) and shows(run, x)]
     if not drawn:
-        raise InputError(f"none of the runs has any {y.label} over {x.label}")
+        cure = "; it is known of fleets whose groups have a `power`" if ENERGY in (x, y) else ""
+        raise InputError(f"none of the runs has any {y.label} over {x.label}{cure}")
     losses = sorted({run.component("training", "loss") for run in drawn})
     if y is LOSS and len(losses) > 1:
         raise InputError(

@@ -96,6 +96,7 @@ class ModuleModel(Model):
     @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
         from torch import nn
+        from torch.nn.modules.lazy import LazyModuleMixin
 
         known = {"shape": shape, "classes": classes}
         wanted = inspect.signature(self.factory).parameters
@@ -104,6 +105,12 @@ class ModuleModel(Model):
         if not isinstance(module, nn.Module):
             made = type(module).__name__
             raise InputError(f"model {self.name!r} must be a torch.nn.Module, but it is a {made}")
+        if lazy := [layer for layer in module.modules() if isinstance(layer, LazyModuleMixin)]:
+            raise InputError(
+                f"model {self.name!r} has a {type(lazy[0]).__name__}, whose size is not known "
+                "before its first input; give it one: arguments called `shape` and `classes` are "
+                "what the data set has"
+            )
         return module
 
     def __reduce__(self) -> tuple[Callable[..., Model], tuple[dict[str, Any]]]:

@@ -78,6 +78,10 @@ class Detached(Plain):
 class CountsOnTheCpu(Plain):
     def forward(self, x):
         return super().forward(x) + x.sum().item()
+
+
+def lazy():
+    return nn.Sequential(nn.Flatten(), nn.LazyLinear(10))
 """
 
 
@@ -128,6 +132,7 @@ CASES: dict[str, str] = {
     "nothing": "has no parameters to train",
     "a_number": "must be a torch.nn.Module, but it is a int",
     "broken": r"being tried: ZeroDivisionError: division by zero \(.*user_modules.py:44\)",
+    "lazy": "has a LazyLinear, whose size is not known before its first input; give it one",
     "Stubborn": r"being tried: KeyError: 'what' \(.*user_modules.py:49\)",
     "NoTensor": "but gives list",
     "Detached": r"outputs without a gradient, .* under no_grad \(.*user_modules.py:58\)\?",
