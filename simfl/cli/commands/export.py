@@ -26,14 +26,18 @@ def export_command(
 ) -> None:
     """Write rounds and participations of many runs as two tables."""
     from simfl.errors import InputError, nearest
+    from simfl.runs.folder.folder import ROUNDS
     from simfl.runs.results.export import export
     from simfl.runs.results.find import find_runs
 
     if form not in FORMATS:
         raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")
     runs = find_runs(folders)
-    for file in export(runs, out, "parquet" if form == "parquet" else "csv"):
+    begun = [run for run in runs if run.finished or (run.folder / ROUNDS).exists()]
+    for file in export(begun or runs, out, "parquet" if form == "parquet" else "csv"):
         typer.echo(file)
-    if unfinished := [str(run.folder) for run in runs if not run.finished]:
+    if unfinished := [str(run.folder) for run in begun if not run.finished]:
         told = ", ".join(unfinished)
         say_aside(f"note: not finished, with the rounds so far: {told}")
+    if bare := [str(run.folder) for run in runs if run not in begun]:
+        say_aside(f"note: left out, without any round yet: {', '.join(bare)}")

@@ -69,6 +69,19 @@ def test_runs_that_have_not_finished_are_named(
     assert len(pd.read_csv(tmp_path / "out" / "rounds.csv")) == 3
 
 
+def test_a_run_that_was_killed_before_its_first_round_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A fork that is killed at its start has no table, and nothing of the others was exported."""
+    made_run(tmp_path / "runs", "v", 0, [0.1, 0.5])
+    killed = made_run(tmp_path / "runs", "v", 1, [0.1], finished=False)
+    (killed.folder / "rounds.csv").unlink()
+    assert main(["export", str(tmp_path / "runs"), "--out", str(tmp_path / "out")]) == 0
+    told = f"note: left out, without any round yet: {killed.folder}\n"
+    assert capsys.readouterr().err == told
+    assert len(pd.read_csv(tmp_path / "out" / "rounds.csv")) == 2
+
+
 @pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
 def test_parquet_without_pyarrow(results: list[RunResult], tmp_path: Path, capsys: Any) -> None:
     words = ["export", str(results[0].folder), "--format", "parquet", "--out", str(tmp_path / "o")]
