@@ -243,7 +243,13 @@ def test_the_end_of_the_command_ends_all_processes_and_leaves_runs_that_resume(
     main = "import sys; from simfl.cli import main; sys.exit(main())"
     words = ["run", str(file), "--out", str(tmp_path / "out"), "-q", "--jobs", "2"]
     command = [sys.executable, "-c", main, *words]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    (temporary := tmp_path / "temporary").mkdir()
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
     until = time.monotonic() + 120
     while time.monotonic() < until:
         tables = list(tmp_path.glob("out/*/*/rounds.csv"))
@@ -259,6 +265,7 @@ def test_the_end_of_the_command_ends_all_processes_and_leaves_runs_that_resume(
     while any(alive(pid) for pid in pids) and time.monotonic() < until:
         time.sleep(0.05)
     assert not any(alive(pid) for pid in pids)
+    assert not list(temporary.iterdir())
     assert not list(tmp_path.glob("out/*/*/summary.json"))
     run(long, tmp_path / "out", TWO, go_on=True)
     run(long, tmp_path / "expected", Options(jobs=1))

@@ -25,7 +25,10 @@ from simfl.core.machine.blas import limited_threads
 from simfl.core.machine.memory import is_short_of_threads
 from simfl.errors import RunError, SimflError
 
-_PRELOADED = ("torch", "simfl.runs.run_jobs", "simfl.training.local", "simfl.training.evaluate")
+_PRELOADED = (
+    "torch", "simfl.runs.run_jobs", "simfl.training.local", "simfl.training.evaluate",
+    "simfl.core.machine.start_server",
+)  # fmt: skip
 
 
 def context() -> BaseContext:
