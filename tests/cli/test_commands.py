@@ -69,6 +69,10 @@ def test_validate_imports_neither_torch_nor_pandas(tmp_path: Path) -> None:
     assert not {"torch", "pandas", "matplotlib", "scipy.stats"} & modules
 
 
+def test_to_list_components_imports_no_torch() -> None:
+    assert not {"torch", "pandas", "matplotlib", "scipy.stats"} & imported("list")
+
+
 def test_new_writes_a_scenario_that_is_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

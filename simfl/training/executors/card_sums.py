@@ -4,16 +4,14 @@ from collections.abc import Iterable
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-import torch
-
 from simfl.components.aggregators.weighting import GROUP
 from simfl.core.types import Floats
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.training.executors.sums import Sum, is_sound
-from simfl.training.local import train
-from simfl.training.program import program_of
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # PyTorch is imported late: listing executors must not wait for it
+    import torch
+
     from simfl.training.task import Task
 
 
@@ -25,8 +23,10 @@ class CardSum:
         self._group: torch.Tensor | None = None
         self._terms = 0
 
-    def add(self, coefficient: float, vector: torch.Tensor) -> None:
+    def add(self, coefficient: float, vector: "torch.Tensor") -> None:
         """Add ``coefficient * vector`` `(p,)`, the next term."""
+        import torch
+
         # Zeros first, as there: they make a negative zero positive.
         if self._group is None:
             self._group = torch.zeros_like(vector, dtype=torch.float64)
@@ -38,10 +38,12 @@ class CardSum:
     @property
     def is_finite(self) -> bool:
         """Whether all numbers added up so far are: no other number makes up for one that is not."""
+        import torch
+
         parts = [part.isfinite().all() for part in (self._total, self._group) if part is not None]
         return bool(torch.stack(parts).all()) if parts else True
 
-    def value(self) -> torch.Tensor | None:
+    def value(self) -> "torch.Tensor | None":
         """Return `(p,)` the sum, to which nothing is added any more; None: of no terms."""
         self._close()
         return self._total
@@ -61,6 +63,9 @@ def add_up_there(task: "Task", batch: OrderBatch, weights: Floats, at_once: int)
         weights: `(r,)` what each model is multiplied by.
         at_once: models that may be there at the same time.
     """
+    from simfl.training.local import train
+    from simfl.training.program import program_of
+
     total, results, discarded = CardSum(), list[WorkResult](), list[tuple[int, int]]()
     places = range(len(batch.orders))
     for first in places[::at_once]:
