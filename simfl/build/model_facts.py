@@ -1,15 +1,17 @@
-"""What virtual time must know of a scenario's model: measured once, without training it."""
+"""What virtual time must know of a scenario's model, without training it."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from simfl.components.models import linear
 from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.machine.memory import is_out_of_memory, require_memory
 from simfl.errors import InputError, ScenarioError
 from simfl.scenario.checks import placed
 from simfl.scenario.scenario import Scenario
+from simfl.training.compilable import MOST_LAYERS, MOST_WEIGHTS, knows
 
 TRAINED_COPIES = 2
 """Vectors of a model's size that training takes at least: the model, and its gradient."""
@@ -56,7 +58,7 @@ def model_facts(scenario: Scenario, trains: bool = False) -> ModelFacts:
         ScenarioError: it does not fit into memory.
     """
     key = _key(scenario)
-    facts = None if key is None else _measured.get(key)
+    facts = _linear_facts(scenario) or (None if key is None else _measured.get(key))
     try:
         parameters = _parameters(scenario) if facts is None else facts.parameters
         copies, what = TRAINED_COPIES if trains else 1, f"model {scenario.model.name!r}"
@@ -77,13 +79,36 @@ _measured: dict[tuple[object, ...], ModelFacts] = {}
 
 def _key(scenario: Scenario) -> tuple[object, ...] | None:
     """Return all that the facts of a model depend on (None: on its user's code)."""
-    from simfl.training.kernels.compiled import knows
-
     model = scenario.model
     if users_own([model]):
         return None
     options = model.model_dump_json()
     return type(model), options, *scenario.inputs_and_outputs(), knows(scenario.training.local())
+
+
+def _linear_facts(scenario: Scenario) -> ModelFacts | None:
+    """Return what is known of a model of linear layers (None: it has others, and is measured).
+
+    Without PyTorch, to import which takes longer than all else that is done before the clock runs.
+    """
+    layers = linear.layers_of(scenario.model, *scenario.inputs_and_outputs())
+    if layers is None:
+        return None
+    weights = [inputs * outputs for inputs, outputs in layers]
+    biases = [outputs for _, outputs in layers]
+    flops = linear.training_flops(layers)
+    fits = len(layers) <= MOST_LAYERS and max(weights) <= MOST_WEIGHTS
+    return ModelFacts(
+        parameters=sum(weights) + sum(biases),
+        tensors=tuple(size for layer in zip(weights, biases, strict=True) for size in layer),
+        flops=flops,
+        forward_units=linear.forward_flops(layers) / flops,
+        convex=len(layers) == 1,
+        profile=biases[0] if len(layers) > 1 else 0,
+        takes_tokens=False,
+        compiled=fits and knows(scenario.training.local()),
+        stacked=min(min(layer) for layer in layers) > 1,  # as in `stages_of`
+    )
 
 
 def _parameters(scenario: Scenario) -> int:
@@ -112,7 +137,6 @@ def _model_facts(scenario: Scenario) -> ModelFacts:
     from simfl.training.batch_norm import has_batch_norm
     from simfl.training.flat import Layout, build, example_input, takes_tokens
     from simfl.training.flops import forward_flops, training_flops
-    from simfl.training.kernels.compiled import knows
     from simfl.training.kernels.network import network_of
     from simfl.training.kernels.stages import stages_of
     from simfl.training.linear_calls import profile_width

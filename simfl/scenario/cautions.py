@@ -2,14 +2,12 @@
 
 import math
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.aggregators.trimmed_mean import TrimmedMean
-from simfl.components.models.logistic_regression import LogisticRegression
-from simfl.components.models.mlp import Mlp
+from simfl.components.models import linear
 from simfl.components.workloads.base import Workload
 from simfl.components.workloads.coreset import CoresetTraining
 from simfl.core.apportion import whole_share
@@ -152,17 +150,11 @@ def _of_speeds(scenario: Scenario) -> Iterator[Caution]:
 
 def _linear_flops(scenario: Scenario) -> int | None:
     """Return the FLOPs of training on one sample, of a model of linear layers (None: another)."""
-    model = scenario.model
-    if type(model) not in (LogisticRegression, Mlp):
-        return None
     try:
-        shape, classes = scenario.inputs_and_outputs()
+        layers = linear.layers_of(scenario.model, *scenario.inputs_and_outputs())
     except InputError:  # told by whoever looks for mistakes
         return None
-    widths = [math.prod(shape), *(model.hidden if isinstance(model, Mlp) else ()), classes]
-    layers = [width * units for width, units in pairwise(widths)]
-    # Two a weight: forward, for its gradient and, but for the first layer, its inputs' gradients.
-    return 2 * (3 * sum(layers) - layers[0])
+    return None if layers is None else linear.training_flops(layers)
 
 
 def _in_flops(group: Group) -> bool:

@@ -8,9 +8,10 @@ from torch import nn
 from simfl.core.types import Params
 from simfl.training import card
 from simfl.training.batch_norm import has_batch_norm
+from simfl.training.compilable import knows
 from simfl.training.flat import Layout, build, copied, example_input
 from simfl.training.kernels import Kernel, choose_kernel
-from simfl.training.kernels.compiled import compiled_kernel, knows
+from simfl.training.kernels.compiled import compiled_kernel
 from simfl.training.kernels.loop import is_channels_last
 from simfl.training.kernels.stages import is_sequence, leaves, stages_of
 from simfl.training.task import Task

@@ -73,6 +73,20 @@ def test_to_list_components_imports_no_torch() -> None:
     assert not {"torch", "pandas", "matplotlib", "scipy.stats"} & imported("list")
 
 
+@pytest.mark.parametrize("command", ["run --dry-run"])
+def test_what_trains_nothing_imports_no_torch(command: str, tmp_path: Path) -> None:
+    """Not where models are linear layers, of which everything is known without it."""
+    file = tmp_path / "s.yaml"
+    file.write_text(
+        "{data: {dataset: synthetic}, model: logistic_regression, rounds: {clients: 3, stop: "
+        "{rounds: 2}}, fleet: {count: 30, compute: 5 samples/s}}"
+    )
+    words = [*command.split(), str(file)]
+    if command.startswith("run"):
+        words += ["--out", str(tmp_path / "runs")]
+    assert "torch" not in imported(*words)
+
+
 def test_new_writes_a_scenario_that_is_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

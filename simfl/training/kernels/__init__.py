@@ -4,9 +4,10 @@ import torch
 from torch import nn
 
 from simfl.components.local_training import LocalTraining
+from simfl.training.compilable import knows
 from simfl.training.flat import Layout
 from simfl.training.kernels.base import Kernel, Lane, Progress
-from simfl.training.kernels.compiled import CompiledKernel, compiled_kernel, knows
+from simfl.training.kernels.compiled import CompiledKernel, compiled_kernel
 from simfl.training.kernels.linear import LinearKernel
 from simfl.training.kernels.loop import LoopKernel
 from simfl.training.kernels.recorded import RecordedKernel, can_record

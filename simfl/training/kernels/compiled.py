@@ -17,13 +17,12 @@ from typing_extensions import override
 from simfl.components.local_training import LocalTraining
 from simfl.components.losses.cross_entropy import CrossEntropy
 from simfl.components.optimizers.adam import Adam
-from simfl.components.optimizers.adamw import AdamW
-from simfl.components.optimizers.base import Optimizer
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
 from simfl.training.augment import Augmenter
+from simfl.training.compilable import OPTIMIZERS
 from simfl.training.flat import Layout
 from simfl.training.kernels.base import Kernel, Lane, Progress
 from simfl.training.kernels.library import (
@@ -189,21 +188,12 @@ def compiled_kernel(module: nn.Module, shape: tuple[int, ...]) -> CompiledKernel
     return None if spec is None else CompiledKernel(spec, Layout.of(module))
 
 
-def knows(training: LocalTraining) -> bool:
-    """Return whether the library has the optimizer and the loss of `training`."""
-    return type(training.optimizer) in _KINDS and type(training.loss) is CrossEntropy
-
-
-_KINDS: dict[type[Optimizer], int] = {Sgd: 0, Adam: 1, AdamW: 2}
-"""Optimizer -> its number in network.h."""
-
-
 def settings_of(training: LocalTraining) -> Settings:
-    """Return how parameters change, as the library takes it; see `knows`."""
+    """Return how parameters change, as the library takes it, which `knows` it."""
     optimizer, loss = training.optimizer, training.loss
     assert isinstance(loss, CrossEntropy)
     settings = Settings(
-        kind=_KINDS[type(optimizer)],
+        kind=OPTIMIZERS[type(optimizer)],
         proximal=training.proximal,
         clip=optimizer.clip or 0.0,
         smoothing=loss.label_smoothing,

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.training.kernels.network import MOST_AFTER, MOST_LAYERS, NetworkSpec
+from simfl.training.compilable import MOST_AFTER, MOST_LAYERS
+from simfl.training.kernels.network import NetworkSpec
 from simfl.training.kernels.stages import ELEMENTWISE, dropouts
 
 _BUILD = "run `pip install -e .` in its folder"

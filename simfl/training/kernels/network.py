@@ -8,14 +8,12 @@ import numpy as np
 from torch import nn
 
 from simfl.core.types import Ids
+from simfl.training.compilable import MOST_AFTER, MOST_LAYERS, MOST_WEIGHTS
 from simfl.training.flat import Layout
 from simfl.training.kernels.stages import Stage, dropouts, leaves, shares_weights, stacked
 
 PAD, PANEL = 8, 64
 """Columns of a matrix of weights: a multiple of `PAD`, in panels of `PANEL` (vectors.h)."""
-MOST_LAYERS, MOST_AFTER = 16, 4
-MOST_WEIGHTS = 2**21
-"""Of one linear layer: turning larger ones for the way back costs more than it saves."""
 
 
 @dataclass
