@@ -45,7 +45,13 @@ def diverged(groups: Groups) -> list[str]:
             what.append(f"the last loss that was measured is not finite{seeds}")
         if what:
             told.append(f"{name}: training diverged, {' and '.join(what)}")
-    return [f"{line}; a smaller learning rate may help." for line in told]
+    return _some([f"{line}; a smaller learning rate may help." for line in told])
+
+
+def _some(told: list[str]) -> list[str]:
+    """Return the first of sentences that say the same of a variant each, and how many follow."""
+    more = len(told) - SOME
+    return [*told[:SOME], f"{formats.plural(more, 'more variant')} likewise."] if more > 1 else told
 
 
 def unheard(groups: Groups) -> list[str]:
@@ -57,7 +63,7 @@ def unheard(groups: Groups) -> list[str]:
             rounds = formats.plural(sum(run.n_rounds for run in runs), "round")
             listed = formats.listed([f"{n:,} {outcome}" for outcome, n in outcomes.items()])
             told.append(f"{name}: no update ever counted in {rounds} ({listed}).")
-    return told
+    return _some(told)
 
 
 def roundless(groups: Groups) -> list[str]:
@@ -70,7 +76,7 @@ def roundless(groups: Groups) -> list[str]:
             end = formats.duration(ended[0].end_s)
             why = _waited_for(ended[0]) if all(map(_asked_nobody, ended)) else ""
             told.append(f"{name}: the run ended, at {end}, before any round did{seeds}{why}.")
-    return told
+    return _some(told)
 
 
 def _asked_nobody(run: RunResult) -> bool:
@@ -150,7 +156,7 @@ def short_of_memory(groups: Groups) -> list[str]:
                 f"{name}: {most}{refused:,} of {devices} refused, with too little memory to train"
                 f"{needs}."
             )
-    return told
+    return _some(told)
 
 
 def unpowered(groups: Groups) -> list[str]:
@@ -216,17 +222,29 @@ def alike(groups: Groups) -> list[str]:
     for name, runs in groups.items():
         course = tuple((run.seed, run.round_rows[COURSE].to_numpy(float).tobytes()) for run in runs)
         by_course.setdefault(course, []).append(name)
-    told = []
+    sets: dict[bool, list[list[str]]] = {}
     for names in by_course.values():
         if len(names) > 1:
             clock_only = all(run.time_only for name in names for run in groups[name])
-            what = "time and bytes" if clock_only else "time, bytes, accuracy and loss"
-            where = " to the clock, and nothing was trained" if clock_only else ""
-            told.append(
-                f"every round is the same, in {what}, with {formats.listed(names, SOME)}: what "
-                f"tells them apart in the scenario made no difference{where}."
-            )
+            sets.setdefault(clock_only, []).append(names)
+    told = []
+    for clock_only, same in sets.items():
+        what = "time and bytes" if clock_only else "time, bytes, accuracy and loss"
+        where = " to the clock, and nothing was trained" if clock_only else ""
+        told.append(
+            f"every round is the same, in {what}, {_with(same)}: what tells them apart in the "
+            f"scenario made no difference{where}."
+        )
     return told
+
+
+def _with(sets: list[list[str]]) -> str:
+    """Return which variants are the same, of several sets the first."""
+    if len(sets) == 1:
+        return f"with {formats.listed(sets[0], SOME)}"
+    told = [formats.listed(names, 2) for names in sets[:FEW]]
+    more = f"; and {len(sets) - FEW} more sets" if len(sets) > FEW else ""
+    return f"within each of {len(sets)} sets of variants ({'; '.join(told)}{more})"
 
 
 def unequal_rounds(groups: Groups) -> list[str]:

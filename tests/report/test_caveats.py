@@ -21,6 +21,7 @@ from simfl.report.comparison.forms import as_table, render
 from simfl.report.page.notes import notes
 from simfl.runs.results.compare import Comparison, compare
 from simfl.runs.results.grouping import by_variant
+from tests.made_runs import made_run
 from tests.tiny import TINY, RunTiny
 
 
@@ -162,6 +163,26 @@ def test_variants_that_make_no_difference_are_named(tmp_path: Path) -> None:
         "every round is the same, in time and bytes, with plain and faster: what tells them apart "
         "in the scenario made no difference to the clock, and nothing was trained."
     ]
+
+
+def test_sets_of_variants_that_make_no_difference_are_one_sentence(tmp_path: Path) -> None:
+    """A sweep of ten numbers of clients and five learning rates had ten boxes above its results."""
+    groups = {
+        f"clients={n}_lr={lr}": [made_run(tmp_path, f"clients={n}_lr={lr}", 0, [n / 10])]
+        for n in range(1, 6)
+        for lr in (1, 2, 3)
+    }
+    [told] = alike(groups)
+    assert "within each of 5 sets of variants (clients=1_lr=1, clients=1_lr=2 and 1 more;" in told
+    assert "; and 2 more sets): what tells them apart" in told
+
+
+def test_what_many_variants_have_in_common_is_not_told_of_each(run_tiny: RunTiny) -> None:
+    short = run_tiny({"rounds.stop": {"time": "1 ms"}})
+    assert len(roundless({str(n): [short] for n in range(7)})) == 7
+    told = roundless({str(n): [short] for n in range(50)})
+    assert len(told) == 7
+    assert told[-1] == "44 more variants likewise."
 
 
 def test_a_budget_that_a_run_went_beyond_is_told(run_tiny: RunTiny) -> None:
