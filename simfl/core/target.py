@@ -15,6 +15,7 @@ from simfl.core.units.share import format_share, parse_share
 from simfl.errors import InputError
 
 EXAMPLES = "'80%' or 'rmse 0.5'"
+_WORD = re.compile(r"\s*[A-Za-z_]")
 _NAMED = re.compile(rf"\s*([A-Za-z_]\w*)(?:\s+|\s*(<=|>=|==?|[:<>])\s*)({NUMBER})\s*(%?)\s*")
 
 
@@ -78,8 +79,10 @@ def parse_target(value: object) -> float:
         [(name, number)] = value.items()
         if _NAMED.fullmatch(written := f"{name} {number}"):
             raise InputError(f"expected a target such as {EXAMPLES}; write it `{written}`")
-    if not isinstance(value, str) or not re.match(r"\s*[A-Za-z_]", value):
+    if isinstance(value, int | float) or (isinstance(value, str) and not _WORD.match(value)):
         return parse_share(value)
+    if not isinstance(value, str):
+        raise InputError(f"expected a target such as {EXAMPLES}, got {value!r}")
     named = _NAMED.fullmatch(value) if len(value) <= LONGEST else None
     if named is None:
         raise InputError(f"expected a target such as {EXAMPLES}, got {value!r}")

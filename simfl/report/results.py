@@ -53,7 +53,8 @@ class Results(list[RunResult]):
         """Return what variants reached and spent over seeds, a row per variant.
 
         Args:
-            targets: accuracies, such as 0.6 or "60%" (None: those of the scenario).
+            targets: accuracies, such as 0.6 or "60%", or other numbers, such as "rmse 0.5" (None:
+                those of the scenario).
             baseline: variant that ratios and differences are over.
             as_numbers: numbers in base units, named as by ``simfl compare --format csv``: means,
                 deviations, intervals (``accuracy``, ``accuracy_std``, ``time_s_to_60%``); else

@@ -11,8 +11,10 @@ from simfl.core.arguments import called
 from simfl.core.registry import Registry
 from simfl.errors import MEANT, listed_hint, nearest
 from simfl.scenario.fields import by_name, option_names
+from simfl.scenario.judged import measured_names
 from simfl.scenario.keys import Key, fits, keys, plain, takes
 from simfl.scenario.language.place import Location, dotted
+from simfl.scenario.parts.rounds import Stop
 
 MOST = 3
 """Paths that a hint names; a name of more places says too little."""
@@ -48,14 +50,14 @@ class Unknown:
     def hint(self, data: Mapping[str, Any]) -> str:
         """Return a hint at what was meant, in a scenario with such `data`.
 
-        That is how a path is written in a file, a missing key whose description has the word, one
-        beside it but for a letter, a key that is called so elsewhere and takes such a value, one
-        beside it that is spelt alike, one elsewhere, an option of other components, a key that is
-        called so elsewhere and may lack but a unit, one beside it whose description has the word,
-        or one elsewhere; or else all there are beside it.
+        That is how a path is written in a file, or a target, a missing key whose description has
+        the word, one beside it but for a letter, a key that is called so elsewhere and takes such a
+        value, one beside it that is spelt alike, one elsewhere, an option of other components, a
+        key that is called so elsewhere and may lack but a unit, one beside it whose description has
+        the word, or one elsewhere; or else all there are beside it.
         """
         beside = [] if self.owner is None else option_names(self.owner)
-        if hint := _rewritten(self.name, beside):
+        if hint := _rewritten(self.name, beside) or self._as_target():
             return hint
         if meant := [name for name in self.missing if describes(self.owner, name, self.name)]:
             return listed_hint(meant)
@@ -83,6 +85,13 @@ class Unknown:
         paths = _called(self.name, elsewhere if unitless else {}) or described
         paths = paths or [path for path, key in elsewhere.items() if self._told_by(key)]
         return listed_hint(paths) if 0 < len(paths) <= MOST else nearest(self.name, beside)
+
+    def _as_target(self) -> str:
+        """Return how a value of what evaluations measure is written where a target may stand."""
+        number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
+        if self.owner is not Stop or not number or self.name not in measured_names():
+            return ""
+        return f"; write it `target: {self.name} {self.value}`"
 
     def _of_others(self, members: Registry[Any] | None) -> str:
         """Return which of these components have such an option, or go by such a name."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from simfl.components.losses.base import Loss
+from simfl.components.losses.base import Loss, losses
 from simfl.components.metrics.base import BETTER, Better, QualityMetric, quality_metrics
 from simfl.core.at_work import users_own
 from simfl.core.evaluation import Evaluation
@@ -41,6 +41,12 @@ def judged(loss: Loss | None, metrics: Iterable[QualityMetric]) -> dict[str, Jud
         if loss.error and not users_own([loss]):
             named[loss.error] = Judged("less", (0.0, math.inf))
     return named | {m.label: Judged(m.better, m.within) for m in metrics}
+
+
+def measured_names() -> set[str]:
+    """Return what evaluations of some scenario measure, by its usual names."""
+    errors = {losses.get(name).error for name in losses.names()} - {""}
+    return {"loss", *errors, *quality_metrics.names()}
 
 
 def why_not(target: MetricTarget, known: Mapping[str, Judged]) -> str:

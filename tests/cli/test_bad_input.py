@@ -75,6 +75,7 @@ BROKEN = {
     "coresets of steps": ("  epochs: 10", "  steps: 20", "21:13: training.workload", "needs `epochs`"),
     "twin groups": ("name: tablets", "name: phones", "14:11: fleet[1].name", "fleet[0]"),
     "no end": ("stop: {rounds: 100}", "stop: {}", "25:9: rounds.stop", "at least one of rounds"),
+    "stop at a loss": ("stop: {rounds: 100}", "stop: {rounds: 100, loss: 0.5}", "25:23: rounds.stop.loss", "write it `target: loss 0.5`"),
     "target of nothing": ("targets: [0.7]", "targets: [0.7, lss 1]", "27:39: evaluation.targets[1]", "don't measure 'lss'; did you mean 'loss'?"),
     "target beyond one": ("targets: [0.7]", "targets: [0.7, 70]", "27:39: evaluation.targets[1]", "mean '70%'"),
     "target zero": ("targets: [0.7]", "targets: [0]", "27:34: evaluation.targets[0]", "above 0"),

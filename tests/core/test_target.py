@@ -50,6 +50,7 @@ def test_accuracies(text: str | float) -> None:
         ("rmse", "expected a target such as '80%' or 'rmse 0.5', got 'rmse'"),
         ("rmse much", "expected a target such as '80%' or 'rmse 0.5', got 'rmse much'"),
         ("accuracy 70", "did you mean '70%'"),
+        (["rmse 0.5"], "expected a target such as '80%' or 'rmse 0.5', got ['rmse 0.5']"),
         (70, "did you mean '70%'"),
     ],
 )
