@@ -36,17 +36,17 @@ class Terms(NamedTuple):
 
 
 def privacy_spent(
-    stages: Sequence[Experiment], holders: int, rounds: int, most: int
+    stages: Sequence[Experiment], able: int, rounds: int, most: int
 ) -> dict[str, Any] | None:
     """Return what a summary says of privacy; None: the run does not protect any.
 
     Args:
         stages: its scenario, and what it was continued with.
-        holders: devices with samples.
+        able: devices with samples that never refused.
         rounds: that are over.
         most: updates that counted of the client of which most did.
     """
-    told = [terms_of(scenario, holders) for scenario in stages]
+    told = [terms_of(scenario, able) for scenario in stages]
     if not (first := told[0]):
         return None
     why = first.why_none if told.count(first) == len(told) else "the rules have changed on the way"
@@ -63,20 +63,20 @@ def privacy_spent(
     }
 
 
-def terms_of(scenario: Experiment, holders: int) -> Terms | None:
+def terms_of(scenario: Experiment, able: int) -> Terms | None:
     """Return what a round of `scenario` spends; None: its aggregator protects nobody.
 
     Args:
         scenario: one variant.
-        holders: devices with samples.
+        able: devices with samples that never refused.
     """
     aggregator = scenario.aggregation
     if not isinstance(aggregator, DpFedAvg):
         return None
     rate, rounds = None, scenario.rounds
     there = all(g.availability.name == "always" and g.battery is None for g in scenario.fleet)
-    if type(scenario.selection) is Uniform and there and holders:
-        rate = min(rounds.policy.asked(rounds.clients) / holders, 1.0)
+    if type(scenario.selection) is Uniform and there and able:
+        rate = min(rounds.policy.asked(rounds.clients) / able, 1.0)
     why = why_no_epsilon(scenario)
     return Terms(aggregator.noise_multiplier, aggregator.delta, rate, why)
 

@@ -92,8 +92,9 @@ def simulate(
                 timeline.run(until=timeline.process(main(server, policy, changes)))
             coordinator.ledger.check()
         facts = summary.as_dict(timeline.now)
-        holders, most = int((builder.federation.sizes > 0).sum()), summary.most_heard
-        spent = privacy_spent([stage.scenario for stage in rules], holders, summary.rounds, most)
+        able = int((builder.federation.sizes > 0).sum()) - summary.n_refused
+        scenarios = [stage.scenario for stage in rules]
+        spent = privacy_spent(scenarios, able, summary.rounds, summary.most_heard)
         if spent is not None:
             facts["privacy"] = spent
         _write_results(folder, rules, server, recorder, facts, began)

@@ -130,6 +130,14 @@ def test_a_run_tells_what_it_has_spent(run_tiny: RunTiny) -> None:
     assert names[-2:] == ["epsilon", "epsilon_poisson"]
 
 
+def test_who_refuses_leaves_the_others_with_larger_chances(run_tiny: RunTiny) -> None:
+    small = [{"name": "small", "count": 3, "memory": "1 kB"}, {"name": "large", "count": 5}]
+    run = run_tiny({**PRIVATE, "fleet": [{**g, "compute": "50 samples/s"} for g in small]})
+    refused = run.summary["refused_memory"]
+    assert refused
+    assert told(run)["epsilon_poisson"] == poisson_epsilon(2, 4 / (8 - refused), 4, 1e-5)
+
+
 def test_chances_that_differ_have_no_poisson(run_tiny: RunTiny) -> None:
     away = {"fleet.availability": {"name": "on_off", "on": "1 min", "off": "1 s"}}
     for changes in ({"selection": "round_robin"}, away):

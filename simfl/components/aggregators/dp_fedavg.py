@@ -1,5 +1,6 @@
 """DP-FedAvg: client-level differential privacy (McMahan et al., 2018, arXiv:1710.06963, alg. 1)."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -82,7 +83,7 @@ class DpFedAvg(Aggregator):
 
 def _length(contribution: Contribution) -> float:
     """Return the L2 norm of an update."""
-    parts = [
-        block_of(contribution, columns, "updates") for columns in blocks(len(contribution.base))
-    ]
-    return float(np.sqrt(sum((part**2).sum() for part in parts)))
+    square = 0.0
+    for columns in blocks(len(contribution.base)):
+        square += float((block_of(contribution, columns, "updates") ** 2).sum())
+    return math.sqrt(square)

@@ -142,6 +142,11 @@ class Summary:
         """How many updates counted of the device of which most did."""
         return max(self._participants.values(), default=0)
 
+    @property
+    def n_refused(self) -> int:
+        """How many devices refused, and were not asked again."""
+        return len(set().union(*self.refused.values()))
+
     def as_dict(self, end_s: float) -> dict[str, Any]:
         """Return the summary of a run that ended at `end_s`, ready for JSON."""
         energy = {"energy_j": self.energy_j, "idle_energy_j": self.idle_energy_j}
