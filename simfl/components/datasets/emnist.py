@@ -39,10 +39,10 @@ class Emnist(ImageSet):
 
     split: Literal["balanced", "byclass", "bymerge", "digits", "letters", "mnist"] = Field(
         "balanced",
-        description="byclass: 62 digits, capital and small letters, 697,932 training images; "
-        "bymerge: 47 classes, letters of which both look alike merged; balanced: as many of each "
-        "of those 47, 112,800; letters: 26, both sizes merged, 124,800; digits: 240,000; mnist: "
-        "60,000 digits",
+        description="byclass: 62 classes, digits, capitals and small letters, 697,932 training "
+        "images; bymerge: the same images, letters merged whose capital looks like the small one, "
+        "47 classes; balanced: as many of each of those 47, 112,800; letters: capitals and small "
+        "ones merged, 26 classes, 124,800; digits: 240,000; mnist: 60,000 digits",
     )
 
     @property
