@@ -40,7 +40,7 @@ class Counterfactual:
     Attributes:
         change: what was changed.
         time_s: virtual time of as many rounds as the run had (NaN: not known).
-        lost: share of participations that came to nothing.
+        lost: share of participations that came to nothing (not: that were at work at the end).
         why_not: why it is not known ("": it is).
     """
 
@@ -145,8 +145,12 @@ class _Clock:
             if title == UNCHANGED:
                 self._watch.begin([replace(todo[0], variant=name) for name in self._titles], 1)
             result = run_jobs(todo, self._options, watch=_OneOf(self._watch, number))[0]
-            lost = 1 - float(result.used.mean()) if len(result.used) else 0.0
-            return result.column("end_s").tolist(), lost
+            return result.column("end_s").tolist(), _lost(result)
+
+
+def _lost(result: RunResult) -> float:
+    lost = ~result.used & (result.client_rows["outcome"] != "unfinished")
+    return float(lost.mean()) if len(lost) else 0.0
 
 
 def _first_line(error: SimflError) -> str:

@@ -157,3 +157,13 @@ def test_whoever_a_deadline_cut_off_is_waited_for_without_it(tmp_path: Path) -> 
     assert waited.change.sets == ("rounds.policy.deadline=none",)
     assert waited.time_s > told.end_s
     assert waited.lost == 0 < told.what_if.lost
+
+
+def test_whoever_is_at_work_when_the_last_round_ends_is_not_lost(tmp_path: Path) -> None:
+    """Of a run without a deadline or outages, a fifth was said to be lost."""
+    rounds = {"clients": 4, "policy": {"name": "fedbuff", "buffer": 2}, "stop": {"rounds": 6}}
+    result = made(tmp_path, rounds=rounds)
+    outcomes = set(result.clients["outcome"])
+    told = explain(result)
+    assert outcomes == {"arrived", "unfinished"}
+    assert {told.what_if.lost, *(one.lost for one in told.what_if.cases)} == {0.0}
