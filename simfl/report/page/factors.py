@@ -48,12 +48,14 @@ def factors(groups: Groups) -> Factors | None:
         {
             "at": [names.index(own.get(path, formats.NOTHING)) for path, names in levels.items()],
             "values": [_value(run, column) for column in columns],
+            "open": not run.finished,
         }
         for run, own in zip(runs, by_run, strict=True)
     ]
     measures = [
         {
             "label": _head(comparison, column),
+            "target": column.target is not None,
             "kind": "share" if column.metric.unit == "share" else "number",
             "units": UNITS.get(column.metric.unit, ()),
         }

@@ -1,6 +1,7 @@
 """Charts in a browser: drawn as the page came, with axes that fit, lines shown and hidden."""
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -179,6 +180,32 @@ def test_any_two_factors_of_a_sweep_make_a_table(tmp_path: Path) -> None:
     ]
     assert clients == [["rounds.clients", ""], ["5", "70.5%"], ["10", "71.0%"]]
     assert deadline == [["deadline", ""], ["1 s", "50.8%"], ["none", "90.8%"]]
+
+
+def test_a_table_of_two_factors_tells_why_a_number_is_not_there(tmp_path: Path) -> None:
+    """What was not known, and targets of runs that went on, were never reached."""
+    lacking = math.nan
+    runs = []
+    for clients, accuracies, finished in (
+        (5, [[0.1, 0.2], [0.1, 0.8]], True),
+        (10, [[0.1, 0.2], [0.1, 0.2]], False),
+        (20, [[lacking, lacking], [0.1, 0.2]], True),
+        (40, [[lacking, lacking], [lacking, lacking]], True),
+    ):
+        for seed, own in enumerate(accuracies):
+            run = made_run(tmp_path, f"{clients}", seed, own, finished=finished)
+            point = {"rounds.clients": clients}
+            provenance = {"variant": f"{clients}", "seed": seed, "factors": point}
+            (run.folder / "provenance.json").write_text(json.dumps(provenance))
+            runs.append(RunResult(run.folder))
+    play = """const show = document.querySelector("[data-pivot=show]");
+    return [...show.options].slice(0, 2).map(option => {
+      show.value = option.value; show.dispatchEvent(new Event("change"));
+      const rows = [...document.querySelectorAll("#pivot tr")].slice(1);
+      return [option.textContent, ...rows.map(row => row.cells[1].textContent)]; });"""
+    accuracy, time = read(write_report(runs, tmp_path / "written.html"), play, tmp_path)
+    assert accuracy == ["last accuracy", "50.0%", "20.0%", "1 of 2 none", "–"]
+    assert time == ["time to 70%", "1 of 2 never", "not yet", "never", "never"]
 
 
 def test_two_of_many_are_seen_alone(nine: Sequence[RunResult], tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ function pivot(home, {factors, measures, rows}) {
     const across = state.column === state.row ? null : factors[state.column] || null;
     const columns = across ? across.levels : [""];
     const cells = down.levels.map((_, i) => columns.map((_, j) => cellOf(rows
-      .filter(r => r.at[state.row] === i && (!across || r.at[state.column] === j))
-      .map(r => r.values[state.show]))));
+      .filter(r => r.at[state.row] === i && (!across || r.at[state.column] === j)), state.show)));
     const means = cells.flat().map(c => c.mean).filter(v => v !== null);
     const low = Math.min(...means), high = Math.max(...means);
     const cellHtml = cell => {
@@ -37,16 +36,19 @@ function pivot(home, {factors, measures, rows}) {
   choose("columns", "column", [...factors.map(f => f.name), "none"]);
   fill();
 }
-// Runs of the same levels, some of which may never have got there.
-function cellOf(values) {
-  const there = values.filter(v => v !== null), runs = values.length;
-  const mean = runs && there.length === runs ? there.reduce((a, b) => a + b) / runs : null;
-  return {runs, never: runs - there.length, mean};
+// Runs of the same levels, some of which may lack a number; those that go on may still get it.
+function cellOf(runs, show) {
+  const lacking = runs.filter(r => r.values[show] === null), count = runs.length;
+  const sum = runs.reduce((all, r) => all + r.values[show], 0);
+  const mean = count && !lacking.length ? sum / count : null;
+  return {runs: count, lacking: lacking.length, open: lacking.some(r => r.open), mean};
 }
-function meant({runs, never, mean}, measure) {
+function meant({runs, lacking, open, mean}, measure) {
   if (!runs) return "–";
   if (mean !== null) return told(measure, mean);
-  return never < runs ? `${never} of ${runs} never` : "never";
+  const never = open ? "not yet" : "never";
+  if (lacking < runs) return `${lacking} of ${runs} ${measure.target ? never : "none"}`;
+  return measure.target ? never : "–";
 }
 const levels = document.getElementById("levels");
 if (levels) pivot(document.getElementById("pivot"), JSON.parse(levels.textContent));
