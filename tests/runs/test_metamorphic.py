@@ -212,3 +212,84 @@ def test_groups_in_another_order_take_as_long(tmp_path: Path) -> None:
     ]
     assert both[0].rounds.end_s.tolist() == pytest.approx(both[1].rounds.end_s.tolist(), rel=1e-14)
     assert both[0].rounds.upload_bytes.tolist() == both[1].rounds.upload_bytes.tolist()
+
+
+@pytest.mark.parametrize("name", ["synchronous", "fedbuff", "semi_synchronous"])
+def test_where_everything_takes_so_many_times_as_long_so_do_runs(tmp_path: Path, name: str) -> None:
+    """No instant, however small, is a constant: links, batteries, outages and all that draws."""
+    world, slow = (simulate(tmp_path, f"{k}", slowed(k, name, tmp_path)) for k in (1, 1024))
+    assert {"arrived", "offline"} <= set(world.clients.outcome)
+    kept = ["client", "outcome", "steps", "staleness", "download_bytes", "upload_bytes"]
+    assert world.clients[kept].equals(slow.clients[kept])
+    for columns in (["selected_s", "upload_end_s", "energy_j"], ["end_s", "idle_energy_j"]):
+        tables = [
+            each.clients if "selected_s" in columns else each.rounds for each in (world, slow)
+        ]
+        now, later = (table[columns].to_numpy(float) for table in tables)
+        np.testing.assert_allclose(later, 1024 * now, rtol=1e-9)
+
+
+def slowed(times: int, policy: str, folder: Path) -> Scenario:
+    """Return a scenario in which everything takes so many `times` as long."""
+
+    def rate(number: float, unit: str) -> str:
+        return f"{number / times!r} {unit}"
+
+    def lasts(seconds: float) -> str:
+        return f"{seconds * times!r} s"
+
+    (folder / f"{times}.csv").write_text(f"time_s,factor\n0,1\n{9 * times},0.5\n")
+    policies: dict[str, dict[str, Any]] = {
+        "synchronous": {"deadline": lasts(25), "late": "carry", "server_time": lasts(1.5)},
+        "fedbuff": {"buffer": 3, "timeout": lasts(40)},
+        "semi_synchronous": {"period": {"stragglers": "30%"}},
+    }
+    comes_and_goes = {"name": "on_off", "on": lasts(30), "off": lasts(8)}
+    phones = {
+        "name": "phones",
+        "count": 6,
+        "compute": {
+            "distribution": "lognormal",
+            "median": rate(9, "samples/s"),
+            "sigma": 0.7,
+        },
+        "uplink": rate(9000, "bit/s"),
+        "downlink": rate(20000, "bit/s"),
+        "latency": lasts(0.25),
+        "link_jitter": {"sigma": 0.3},
+        "power": {"idle": "1 W", "compute": "4 W"},
+        "availability": comes_and_goes,
+        "on_offline": "salvage",
+    }
+    boards = {
+        "name": "boards",
+        "count": 4,
+        "compute": rate(6, "samples/s"),
+        "cell": "home",
+        "power": {"idle": "1 W", "upload": "2 W"},
+        "battery": {
+            "capacity": f"{60 * times} J",
+            "charge": "3 W",
+            "plugged": comes_and_goes,
+        },
+    }
+    return Scenario.from_dict(
+        {
+            **DATA,
+            "fleet": [phones, boards],
+            "network": {
+                "server_downlink": rate(30000, "bit/s"),
+                "cells": {"home": {"uplink": rate(8000, "bit/s")}},
+                "rates": {"file": f"{times}.csv", "period": lasts(20)},
+                "initial_window": "500 B",
+                "overhead": "5%",
+            },
+            "rounds": {
+                "clients": 4,
+                "policy": {"name": policy, **policies[policy]},
+                "stop": {"rounds": 10},
+            },
+            "aggregation": "fedbuff",
+        },
+        folder=folder,
+    )
