@@ -24,6 +24,7 @@ from benchmarks.models import Cnn, Logistic, Mlp, Transformer
 from benchmarks.report import Row, known, leave
 from benchmarks.workloads import power_law
 from simfl.components.aggregators.weighting import GroupedSum
+from simfl.components.datasets.clients import Samples
 from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
 from simfl.components.models.fedacs_cnn import FedacsCnn
@@ -91,7 +92,7 @@ class Contest:
             workload.model,
             workload.shape,
             workload.classes,
-            Partitioned(x, y, rows, [np.zeros(0, np.int64)] * len(rows)),
+            Partitioned(Samples(x.numpy(), y.numpy()), rows, [np.zeros(0, np.int64)] * len(rows)),
             LocalTraining(workload.batch, Sgd(lr=workload.lr)),
         )
         self.initial = initial_params(workload.model, workload.shape, workload.classes, 0)

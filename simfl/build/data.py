@@ -25,6 +25,7 @@ from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 from simfl.errors import InputError
+from simfl.training.data import Partitioned
 
 
 class Unfit(InputError):
@@ -193,10 +194,6 @@ def _client_by_client(corpus: Corpus, train: list[Ids], validation: list[Ids]) -
 
     Samples that nobody holds are left behind.  Where some have several owners nothing is moved.
     """
-    import torch
-
-    from simfl.training.data import Partitioned
-
     samples = corpus.train
     parts = [part for pair in zip(train, validation, strict=True) for part in pair]
     order = np.concatenate(parts)
@@ -204,9 +201,8 @@ def _client_by_client(corpus: Corpus, train: list[Ids], validation: list[Ids]) -
         rows = side_by_side(parts)
         samples = rearranged(samples, order, in_place=corpus.disposable)
         train, validation = rows[::2], rows[1::2]
-    x, y = torch.from_numpy(samples.x), torch.from_numpy(samples.y)
-    counted = y.dim() == 1 and not y.is_floating_point()
-    return Partitioned(x, y, train, validation, corpus.classes if counted else None)
+    counted = samples.y.ndim == 1 and not np.issubdtype(samples.y.dtype, np.floating)
+    return Partitioned(samples, train, validation, corpus.classes if counted else None)
 
 
 def _without_test_of_others(corpus: Corpus, dealt: list[Ids]) -> Corpus:

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from simfl.components.coresets.base import Coreset
+from simfl.components.datasets.clients import Samples
 from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
 from simfl.components.optimizers.sgd import Sgd
@@ -43,10 +44,10 @@ def random_task(
 ) -> Task:
     """Return a task of random samples, `sizes` of which the clients hold."""
     x, rng = random_inputs(model, shape, classes, sum(sizes)), np.random.default_rng(1)
-    y = torch.from_numpy(rng.integers(0, classes, len(x)))
+    y = rng.integers(0, classes, len(x))
     rows: list[Ids] = np.split(np.arange(len(x)), np.cumsum(sizes)[:-1])
     none = np.zeros(0, dtype=np.int64)
-    data = Partitioned(x, y, rows, [none] * len(sizes))
+    data = Partitioned(Samples(x.numpy(), y), rows, [none] * len(sizes))
     return Task(model, shape, classes, data, TRAINING, coreset, wants=("gradient",))
 
 

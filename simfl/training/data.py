@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from typing_extensions import override
 
@@ -13,28 +13,47 @@ from simfl.components.datasets.clients import ClientData, Cohort, Samples
 from simfl.core.labels import label_counts
 from simfl.core.types import Ids
 
+if TYPE_CHECKING:  # who only asks how much each client holds must not wait for it
+    import torch
+
 
 @dataclass(frozen=True)
 class Partitioned(ClientData):
     """Clients hold rows of one data set in memory.
 
     Attributes:
-        x: `(m, ...)` inputs.
-        y: `(m,)` int64 targets.
+        samples: of all clients.
         train_rows: per client the rows that it trains on.
         validation_rows: per client the rows that it only measures its local loss on.
-        classes: number of classes; None: `y` is not counted.
+        classes: number of classes; None: labels are not counted.
     """
 
-    x: torch.Tensor
-    y: torch.Tensor
+    samples: Samples
     train_rows: Sequence[Ids]
     validation_rows: Sequence[Ids]
     classes: int | None = None
 
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        """Leave out what can be counted again: workers need no label counts."""
-        return type(self), (self.x, self.y, self.train_rows, self.validation_rows, self.classes)
+    @cached_property
+    def x(self) -> "torch.Tensor":
+        """`(m, ...)` inputs."""
+        import torch
+
+        return torch.from_numpy(self.samples.x)
+
+    @cached_property
+    def y(self) -> "torch.Tensor":
+        """`(m, ...)` targets."""
+        import torch
+
+        return torch.from_numpy(self.samples.y)
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        """Leave out what can be counted again: workers need no label counts.
+
+        They are sent tensors, which all processes of a machine can share.
+        """
+        rows = self.train_rows, self.validation_rows
+        return _received, (type(self), self.x, self.y, *rows, self.classes)
 
     @cached_property
     @override
@@ -51,7 +70,7 @@ class Partitioned(ClientData):
     def label_counts(self) -> NDArray[np.int64] | None:
         if self.classes is None:
             return None
-        return label_counts(self.train_rows, self.y.numpy(), self.classes)
+        return label_counts(self.train_rows, self.samples.y, self.classes)
 
     @override
     def training(self, clients: Sequence[int]) -> Cohort:
@@ -70,4 +89,15 @@ class Partitioned(ClientData):
     @override
     def everybodys(self) -> Samples:
         rows = np.unique(np.concatenate(self.train_rows))
-        return Samples(self.x.numpy()[rows], self.y.numpy()[rows])
+        return Samples(self.samples.x[rows], self.samples.y[rows])
+
+
+def _received(
+    kind: type[Partitioned],
+    x: "torch.Tensor",
+    y: "torch.Tensor",
+    train_rows: Sequence[Ids],
+    validation_rows: Sequence[Ids],
+    classes: int | None,
+) -> Partitioned:
+    return kind(Samples(x.numpy(), y.numpy()), train_rows, validation_rows, classes)

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field, replace
 
-import torch
+import numpy as np
 
 from simfl.components.coresets.base import Coreset
-from simfl.components.datasets.clients import ClientData
+from simfl.components.datasets.clients import ClientData, Samples
 from simfl.components.local_training import LocalTraining
 from simfl.components.metrics.base import QualityMetric
 from simfl.components.models.base import Model
@@ -56,7 +56,5 @@ class Task:
 
     def without_data(self) -> "Task":
         """Return this task with no clients: what remains is small, and may be kept or sent."""
-        nothing = Partitioned(
-            torch.empty(0, *self.shape), torch.empty(0, dtype=torch.int64), (), ()
-        )
-        return replace(self, data=nothing, static_coresets={})
+        nothing = Samples(np.empty((0, *self.shape), np.float32), np.empty(0, np.int64))
+        return replace(self, data=Partitioned(nothing, (), ()), static_coresets={})

@@ -73,7 +73,7 @@ def test_to_list_components_imports_no_torch() -> None:
     assert not {"torch", "pandas", "matplotlib", "scipy.stats"} & imported("list")
 
 
-@pytest.mark.parametrize("command", ["run --dry-run"])
+@pytest.mark.parametrize("command", ["run --time-only", "run --dry-run", "fleet", "partition"])
 def test_what_trains_nothing_imports_no_torch(command: str, tmp_path: Path) -> None:
     """Not where models are linear layers, of which everything is known without it."""
     file = tmp_path / "s.yaml"

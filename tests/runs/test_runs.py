@@ -110,7 +110,7 @@ def test_a_run_leaves_no_data_behind(tmp_path: Path) -> None:
     def held() -> int:
         # By `type`: `isinstance` would ask objects of other libraries, which warn.
         every = gc.get_objects()
-        return sum(type(item) is Partitioned and len(item.x) > 0 for item in every)
+        return sum(type(item) is Partitioned and len(item.samples) > 0 for item in every)
 
     gc.collect()
     before = held()

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from simfl.components.coresets.base import Coreset
+from simfl.components.datasets.clients import Samples
 from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
 from simfl.components.optimizers.sgd import Sgd
@@ -202,12 +203,12 @@ def make_task(
     rng = np.random.default_rng(seed)
     total = int(sum(sizes)) + 3
     if tokens:
-        x = torch.from_numpy(rng.integers(0, classes, (total, *shape)))
+        x = rng.integers(0, classes, (total, *shape))
     else:
-        x = torch.from_numpy(rng.standard_normal((total, *shape)).astype(np.float32))
-    y = torch.from_numpy(rng.integers(0, classes, total))
+        x = rng.standard_normal((total, *shape)).astype(np.float32)
+    samples = Samples(x, rng.integers(0, classes, total))
     rows = np.split(rng.permutation(total)[: sum(sizes)], np.cumsum(sizes)[:-1])
-    data = Partitioned(x, y, [np.sort(r) for r in rows], [np.zeros(0, np.int64)] * len(sizes))
+    data = Partitioned(samples, [np.sort(r) for r in rows], [np.zeros(0, np.int64)] * len(sizes))
     if training is None:
         training = LocalTraining(8, Sgd(lr=0.1))
     return InMemory(model, shape, classes, data, training, **options)

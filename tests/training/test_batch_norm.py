@@ -11,7 +11,6 @@ from torch.nn import functional as F
 from simfl.components.local_training import LocalTraining
 from simfl.components.optimizers.sgd import Sgd
 from simfl.training.batch_norm import use_batch_statistics
-from simfl.training.data import Partitioned
 from simfl.training.evaluate import OTHERS, evaluate
 from simfl.training.flat import flatten, initial_params, load
 from simfl.training.flops import forward_flops
@@ -70,7 +69,7 @@ def test_clients_measure_on_their_own_samples_alone() -> None:
     sizes = [40, 7, 0, 300]
     task = make_task(Normalised(), sizes, SHAPE, wants=("gradient",))
     data = task.data
-    task = replace(task, data=Partitioned(data.x, data.y, data.train_rows, data.train_rows))
+    task = replace(task, data=replace(data, validation_rows=data.train_rows))
     params, clients = initial(task), range(len(sizes))
     losses, profiles, gradients = (
         measure(task, report, params, clients) for report in ("loss", "fc1_profile", "gradient")

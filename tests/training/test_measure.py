@@ -9,7 +9,6 @@ from torch.nn import functional as F
 from simfl.components.models.base import Model
 from simfl.errors import InputError
 from simfl.training import measure as module_under_test
-from simfl.training.data import Partitioned
 from simfl.training.flat import build, load
 from simfl.training.measure import measure
 from tests.training.learning_stubs import (
@@ -37,7 +36,7 @@ def setup(model, shape, tokens):
     validation = [
         rows[: len(rows) // 3] if i % 2 else rows[:0] for i, rows in enumerate(data.train_rows)
     ]
-    task = replace(task, data=Partitioned(data.x, data.y, data.train_rows, validation))
+    task = replace(task, data=replace(data, validation_rows=validation))
     params = initial(task)
     module = build(task.model, task.shape, task.classes).eval()
     load(module, params)

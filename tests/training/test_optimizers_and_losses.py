@@ -1,9 +1,12 @@
 """Every optimizer and every loss in the lanes of every kernel, against PyTorch's own."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
+from simfl.components.datasets.clients import Samples
 from simfl.components.local_training import LocalTraining
 from simfl.components.losses.base import Loss, losses
 from simfl.components.losses.binary_cross_entropy import BinaryCrossEntropy
@@ -15,7 +18,6 @@ from simfl.components.optimizers.base import Optimizer, optimizers
 from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.cosine import Cosine
 from simfl.core.work import Plan
-from simfl.training.data import Partitioned
 from simfl.training.evaluate import evaluate
 from simfl.training.flat import build, flatten, load
 from simfl.training.kernels import LoopKernel, RecordedKernel
@@ -68,8 +70,8 @@ def with_targets(task):
         return task
     rng = np.random.default_rng(5)
     numbers = rng.standard_normal((n, task.classes)).astype(np.float32)
-    y = torch.from_numpy(numbers if "numbers" in takes else (numbers > 0).astype(np.float32))
-    data = Partitioned(data.x, y, data.train_rows, data.validation_rows)
+    y = numbers if "numbers" in takes else (numbers > 0).astype(np.float32)
+    data = replace(data, samples=Samples(data.samples.x, y))
     return type(task)(task.model, task.shape, task.classes, data, task.training, task.coreset)
 
 

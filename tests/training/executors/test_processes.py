@@ -60,7 +60,7 @@ class Nobody(Alone):
 
 def cramped(task, kind):
     data = task.data
-    return replace(task, data=kind(data.x, data.y, data.train_rows, data.validation_rows))
+    return replace(task, data=kind(data.samples, data.train_rows, data.validation_rows))
 
 
 def alive(pid):
