@@ -53,6 +53,18 @@ def test_where_all_take_part_nobody_idles():
     assert [row.idle_energy_j for row in world.rounds] == [0.0] * 40
 
 
+def test_who_idles_draws_the_same_whatever_leaving_does_to_work():
+    """To the last bit, though where work may be paused more is looked at."""
+    sessions = [ALWAYS, *([(0.3 * n, 17.0 * n), (250.0 / n, 260.0)] for n in range(1, 8))]
+
+    def idled(on_offline):
+        fleet = make_fleet(8, 0.7, sessions=sessions, on_offline=on_offline, power=Power(idle=0.3))
+        return [row.idle_energy_j for row in make(fleet, clients=1, stop=Stop(rounds=5)).rounds]
+
+    assert idled("abort") == idled("pause")
+    assert len(set(idled("abort"))) == 5
+
+
 @pytest.mark.slow
 def test_what_rounding_leaves_of_very_many_rounds_is_no_energy(tmp_path: Path) -> None:
     """A run in which everybody is always at work told of 5.4e-10 J."""

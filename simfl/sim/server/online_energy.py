@@ -44,7 +44,10 @@ class OnlineEnergy:
             at_work: who has taken part all the time or is through with it; who is away and whose
                 work is paused counts as online.
         """
-        group = self._group
+        group, middles = self._group, _middles(since_s, now_s)
+        if group.batteries is None and group.on_offline == "abort":  # availability says it all
+            watts = [group.power.idle * self._online(middle_s) for middle_s in middles]
+            return sum(watts) / len(middles) * (now_s - since_s)
         paused = [
             errand
             for errand in at_work
@@ -52,7 +55,6 @@ class OnlineEnergy:
         ]
         working: Ids = np.array([errand.device - group.first for errand in paused], dtype=np.int64)
         before, after = self._charge(np.append(self._devices, working), now_s)
-        middles = _middles(since_s, now_s)
         watts = []
         for middle_s in middles:
             charged = before + (after - before) * ((middle_s - since_s) / (now_s - since_s))
@@ -65,6 +67,11 @@ class OnlineEnergy:
                 devices += len(there) - float(there.sum())
             watts.append(group.power.idle * devices)
         return sum(watts) / len(middles) * (now_s - since_s)
+
+    def _online(self, time_s: float) -> float:
+        """Return how many are online at an instant, whatever their batteries."""
+        online = self._group.schedule.online(self._devices, time_s)
+        return self._group.count * (int(np.count_nonzero(online)) / len(online))
 
     def _charge(self, devices: Ids, now_s: float) -> tuple[Floats, Floats]:
         """Return `(m,)` whose batteries were not empty when last looked at, and whose are not now.
