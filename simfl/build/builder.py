@@ -1,5 +1,6 @@
 """From a scenario to a simulation that is ready to run: the only file that knows every floor."""
 
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,15 +114,17 @@ class Builder:
         facts = self.model  # refuses what has no room, before any is taken
         aggregator = scenario.aggregation.fresh()
         aggregator.prepare(training.local(), scenario.devices, scenario.rounds.clients)
-        self.executor.start(self.task)
+        trained, frozen = initial_model(scenario, self.seeds)
+        task = replace(self.task, frozen=frozen)
+        self.executor.start(task)
         clients, judged_on = self._data
         if scenario.evaluation.on == "train":
             judged_on = clients.everybodys()
         model = GlobalModel(
-            initial_model(scenario, self.seeds),
+            trained,
             facts.tensors,
             judge(self.executor, judged_on, facts, scenario, self.seeds),
-            partial(model_file, scenario),
+            partial(model_file, task),
         )
         path = UpdatePath(training.compression.fresh(), training.filter.fresh())
         return TrainingCoordinator(
@@ -130,7 +133,7 @@ class Builder:
 
     @cached_property
     def task(self) -> "Task":
-        """What executors share, beside the orders themselves."""
+        """What executors share, beside the orders themselves, but for what of a model is frozen."""
         from simfl.training.task import Task
 
         scenario, (shape, classes) = self.scenario, self.scenario.inputs_and_outputs()

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,24 +19,30 @@ from simfl.scenario.scenario import Scenario
 from simfl.scenario.whole import Objection
 from simfl.training.executors.base import Executor
 
+if TYPE_CHECKING:
+    from simfl.training.task import Task
 
-def initial_model(scenario: Scenario, seeds: Seeds) -> Params:
-    """Return the parameters `(p,)` that the run begins with.
+
+def initial_model(scenario: Scenario, seeds: Seeds) -> tuple[Params, Params]:
+    """Return the parameters that the run begins with.
+
+    Returns:
+        `(p,)` those that are trained, and `(f,)` those that are frozen.
 
     Raises:
         ScenarioError: the scenario names a file for them, which does not hold them.
     """
-    from simfl.training.flat import initial_params
-    from simfl.training.model_file import pretrained_params
+    from simfl.training.flat import build, flatten
+    from simfl.training.model_file import begin_with
 
-    model, (shape, classes) = scenario.model, scenario.inputs_and_outputs()
-    if scenario.weights is None:
-        return initial_params(model, shape, classes, seeds.number("init"))
-    try:
-        return pretrained_params(scenario.weights, model, shape, classes)
-    except InputError as error:
-        problem = ("model", "weights_file"), str(error)
-        raise ScenarioError("\n".join(placed(scenario, [problem]))) from error
+    module = build(scenario.model, *scenario.inputs_and_outputs(), seeds.number("init"))
+    if scenario.weights is not None:
+        try:
+            begin_with(scenario.weights, module)
+        except InputError as error:
+            problem = ("model", "weights_file"), str(error)
+            raise ScenarioError("\n".join(placed(scenario, [problem]))) from error
+    return flatten(module), flatten(module, frozen=True)
 
 
 def judge(
@@ -100,14 +107,13 @@ def _reads_tokens(scenario: Scenario) -> bool:
     return reads_tokens(build(scenario.model, shape, classes), shape)
 
 
-def model_file(scenario: Scenario, params: Params) -> bytes:
-    """Return a file with the model `params` `(p,)` as PyTorch keeps it."""
+def model_file(task: "Task", params: Params) -> bytes:
+    """Return a file with the model `params` `(p,)` of a `task`, as PyTorch keeps it."""
     import torch
 
-    from simfl.training.flat import build
     from simfl.training.model_file import state_dict
+    from simfl.training.task import module_of
 
-    shape, classes = scenario.inputs_and_outputs()
     buffer = io.BytesIO()
-    torch.save(state_dict(build(scenario.model, shape, classes), params), buffer)
+    torch.save(state_dict(module_of(task), params), buffer)
     return buffer.getvalue()

@@ -22,7 +22,8 @@ class ModelFacts:
     """What virtual time must know of a model.
 
     Attributes:
-        parameters: p.
+        parameters: p, those that are trained.
+        frozen: how many are not.
         tensors: sizes of its tensors, in the order of the flat vector.
         flops: FLOPs of training one sample.
         forward_units: share of them that a forward pass takes (a third where none are counted).
@@ -44,6 +45,7 @@ class ModelFacts:
     compiled: bool
     stacked: bool
     batch_norm: bool = False
+    frozen: int = 0
 
 
 def model_facts(scenario: Scenario, trains: bool = False) -> ModelFacts:
@@ -60,7 +62,7 @@ def model_facts(scenario: Scenario, trains: bool = False) -> ModelFacts:
     key = _key(scenario)
     facts = _linear_facts(scenario) or (None if key is None else _measured.get(key))
     try:
-        parameters = _parameters(scenario) if facts is None else facts.parameters
+        parameters = _parameters(scenario) if facts is None else facts.parameters + facts.frozen
         copies, what = TRAINED_COPIES if trains else 1, f"model {scenario.model.name!r}"
         require_memory(4 * copies * parameters, f"{what} with {parameters:,} parameters")
     except InputError as error:
@@ -125,7 +127,8 @@ def _parameters(scenario: Scenario) -> int:
 
     try:
         with torch.device("meta"):  # takes no memory for numbers
-            return Layout.of(build(scenario.model, *scenario.inputs_and_outputs())).size
+            module = build(scenario.model, *scenario.inputs_and_outputs())
+            return sum(Layout.of(module, frozen).size for frozen in (False, True))
     except Exception as error:  # not all that a module may do goes without numbers
         if is_out_of_memory(error):
             what = f"model {scenario.model.name!r} is larger than any memory"
@@ -156,6 +159,7 @@ def _model_facts(scenario: Scenario) -> ModelFacts:
         compiled=network_of(module, shape) is not None and knows(scenario.training.local()),
         stacked=stages_of(module, shape) is not None,
         batch_norm=has_batch_norm(module),
+        frozen=Layout.of(module, frozen=True).size,
     )
 
 

@@ -16,12 +16,14 @@ class Architecture:
         tokens: whether its inputs are tokens, whole numbers, and nothing else.
         batch_norm: whether it has batch norm layers.
         reads_tokens: whether it takes tokens, be it beside measurements.
+        frozen: how many of its parameters are not trained.
     """
 
     hidden: int
     tokens: bool
     batch_norm: bool = False
     reads_tokens: bool = False
+    frozen: int = 0
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Params = NDArray[np.float32]
-"""A flat parameter vector `(p,)`: the whole model."""
+"""A flat parameter vector `(p,)`: the whole model, but for parameters that are frozen."""
 Corrections = Mapping[tuple[int, int], Params]
 """What orders, by their keys, add to every gradient of their training: `(p,)` each (SCAFFOLD)."""
 Rng = np.random.Generator

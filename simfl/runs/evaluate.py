@@ -4,7 +4,7 @@ import logging
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,8 @@ from simfl.runs.run import builder_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from simfl.training.task import Task
 
 _LOG = logging.getLogger(__name__)
 
@@ -149,36 +151,39 @@ def evaluate(run: RunResult, options: Options | None = None) -> ClientEvaluation
         builder = builder_of(first, options, executor)
         if later:  # it had the same data, and is judged by what was in force at its end
             builder = builder.under(later[-1][1])
-        executor.start(builder.task)
-        table = _table(run, _judged(builder, _model(run.folder / MODEL, builder)))
+        model, frozen = _model(run.folder / MODEL, builder.task)
+        executor.start(replace(builder.task, frozen=frozen))
+        table = _table(run, _judged(builder, model))
     return ClientEvaluation(run, table, bool(builder.federation.validation_sizes.any()))
 
 
-def _model(path: Path, builder: Builder) -> Params:
-    """Return the model `(p,)` in a run's folder.
+def _model(path: Path, task: "Task") -> tuple[Params, Params]:
+    """Return the model in a run's folder: `(p,)` what was trained, and `(f,)` what was frozen.
 
     Raises:
         InputError: it is missing, damaged, or may not be read.
     """
-    from simfl.training.flat import build
+    from simfl.training.flat import build, flatten
     from simfl.training.model_file import read_model
 
-    task = builder.task
+    module = build(task.model, task.shape, task.classes)
     try:
-        return read_model(path, build(task.model, task.shape, task.classes))
+        read_model(path, module)
     except FileNotFoundError:
         raise InputError(f"{path} is missing") from None
     except OSError as error:
         raise failure(f"can't read {path}", error) from error
     except InputError as error:
         raise InputError(f"{path} is damaged: {error}") from error
+    return flatten(module), flatten(module, frozen=True)
 
 
 def _judged(builder: Builder, model: Params) -> dict[int, tuple[int, Evaluation]]:
     """Return on how many samples each client was judged, and how good `model` is for it."""
     import torch
 
-    executor, task, data = builder.executor, builder.task, builder.federation
+    executor, data = builder.executor, builder.federation
+    task = executor.task
     judged = {}
     with blaming_code_of((task.model, task.training.loss), "judging the model"):
         for client in np.flatnonzero(data.sizes).tolist():

@@ -91,15 +91,23 @@ def _left_out(scenario: Scenario) -> str:
 
 
 def _of_model(scenario: Scenario) -> Iterator[Assumption]:
-    if type(scenario.model).__module__.startswith(OWN_MODELS):  # none of which has batch norm
+    builtin = type(scenario.model).__module__.startswith(OWN_MODELS)  # none of which has batch norm
+    if builtin and not scenario.model.frozen:
         return
     from simfl.training.architecture import architecture_of
 
     with suppress(InputError):  # told by whoever looks for mistakes
-        if architecture_of(scenario.model, *scenario.inputs_and_outputs()).batch_norm:
+        architecture = architecture_of(scenario.model, *scenario.inputs_and_outputs())
+        if architecture.batch_norm:
             yield Assumption(
                 ("model",),
                 "batch norm by each batch's own statistics, in evaluations too; no running ones",
+            )
+        if architecture.frozen:
+            yield Assumption(
+                ("model", "frozen"),
+                f"devices hold these {architecture.frozen:,} parameters from the start; they are "
+                "never sent",
             )
 
 

@@ -34,6 +34,9 @@ def cautions(scenario: Scenario) -> Iterator[Caution]:
     for path, idle, why in _settings(scenario):
         if idle:
             yield path, f"without effect: {why}"
+    model = scenario.model
+    if model.frozen and model.weights_file is None and not users_own([model]):
+        yield ("model", "frozen"), "stays at random weights, for there is no `weights_file`"
     yield from _of_aggregation(scenario)
     yield from _of_privacy(scenario)
     yield from _of_speeds(scenario)

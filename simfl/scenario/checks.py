@@ -56,10 +56,11 @@ def _of_weights(scenario: Experiment) -> Iterator[Objection]:
     """Yield why a model that can be built can't begin with what its `weights_file` holds."""
     if scenario.weights is None or _Model(scenario).architecture is None:
         return
-    from simfl.training.model_file import pretrained_params
+    from simfl.training.flat import build
+    from simfl.training.model_file import begin_with
 
     try:
-        pretrained_params(scenario.weights, scenario.model, *scenario.inputs_and_outputs())
+        begin_with(scenario.weights, build(scenario.model, *scenario.inputs_and_outputs()))
     except InputError as error:
         yield ("model", "weights_file"), str(error)
 
@@ -92,7 +93,8 @@ def objections(
     yield from of_the_whole(scenario, facts)
     for path, component in components(scenario):
         yield from ((path, message) for message in _asked(component, facts))
-    if look and not type(scenario.model).__module__.startswith(OWN_MODELS):
+    builtin = type(scenario.model).__module__.startswith(OWN_MODELS)
+    if look and (scenario.model.frozen or not builtin):
         _ = model.architecture
     if model.problem is not None:
         yield ("model",), model.problem

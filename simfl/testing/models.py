@@ -52,7 +52,7 @@ class ModelContract(ComponentContract):
             assert alike, "rows depend on each other"
 
     def test_the_flat_vector_is_the_whole_model(self) -> None:
-        """No buffers, nothing frozen, float32; drawn from PyTorch's generator alone."""
+        """No buffers, something to train, float32; drawn from PyTorch's generator alone."""
         for shape in self.taken():
             layout = Layout.of(build(self.create(), shape, self.classes))
             assert layout.size > 0

@@ -56,6 +56,7 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
         takes_tokens(module, shape),
         has_batch_norm(module),
         reads_tokens(module, shape),
+        Layout.of(module, frozen=True).size,
     )
 
 

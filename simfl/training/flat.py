@@ -1,6 +1,11 @@
-"""One flat float32 vector is the whole model: modules to vectors and back."""
+"""One flat float32 vector is all of a model that is trained: modules to vectors and back.
 
+Parameters that are not (``requires_grad=False``) make another vector, which stays as it is.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from math import prod
 
 import numpy as np
@@ -12,6 +17,9 @@ from simfl.core.returned import expect
 from simfl.core.types import Params
 from simfl.errors import InputError
 from simfl.training.batch_norm import use_batch_statistics
+
+MOST_LISTED = 10
+"""So many names of parameters are told at most."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +39,15 @@ class Layout:
     size: int
 
     @classmethod
-    def of(cls, module: nn.Module) -> "Layout":
-        """Return the layout of `module`.
+    def of(cls, module: nn.Module, frozen: bool = False) -> "Layout":
+        """Return the layout of the parameters of `module` that are trained.
+
+        Args:
+            module: the model.
+            frozen: those that are not, instead.
 
         Raises:
-            InputError: the module has buffers, or parameters that are frozen or not float32.
+            InputError: the module has buffers, or parameters that are not float32.
         """
         if buffers := [name for name, _ in module.named_buffers()]:
             raise InputError(
@@ -47,8 +59,8 @@ class Layout:
         for name, parameter in module.named_parameters():
             if parameter.dtype != torch.float32:
                 raise InputError(f"parameter {name} is {parameter.dtype}, expected float32")
-            if not parameter.requires_grad:
-                raise InputError(f"parameter {name} is frozen, but clients train the whole model")
+            if parameter.requires_grad is frozen:
+                continue
             names.append(name)
             shapes.append(tuple(parameter.shape))
             offsets.append(size)
@@ -63,9 +75,25 @@ class Layout:
         }
 
 
-def flatten(module: nn.Module) -> Params:
-    """Return the parameters of `module` as one vector `(p,)`, a copy."""
-    parameters = [p.detach().reshape(-1).cpu() for p in module.parameters()]
+def trained(module: nn.Module) -> list[nn.Parameter]:
+    """Return the parameters of `module` that are trained, in the order of the flat vector."""
+    return [parameter for parameter in module.parameters() if parameter.requires_grad]
+
+
+def is_frozen(module: nn.Module) -> bool:
+    """Whether some parameter of `module` is not trained."""
+    return not all(parameter.requires_grad for parameter in module.parameters())
+
+
+def flatten(module: nn.Module, frozen: bool = False) -> Params:
+    """Return the parameters of `module` as one vector, a copy: `(p,)` of those that are trained.
+
+    Args:
+        module: the model.
+        frozen: of those that are not, instead.
+    """
+    chosen = [p for p in module.parameters() if p.requires_grad is not frozen]
+    parameters = [parameter.detach().reshape(-1).cpu() for parameter in chosen]
     return torch.cat(parameters).numpy().copy() if parameters else np.zeros(0, np.float32)
 
 
@@ -74,12 +102,12 @@ def copied(params: Params) -> torch.Tensor:
     return torch.from_numpy(np.array(params, dtype=np.float32))
 
 
-def load(module: nn.Module, params: Params | torch.Tensor) -> None:
-    """Copy `params` `(p,)` into `module`."""
-    views = Layout.of(module).views(torch.as_tensor(params))
+def load(module: nn.Module, params: Params | torch.Tensor, frozen: bool = False) -> None:
+    """Copy what `flatten` returned into `module`."""
+    views = Layout.of(module, frozen).views(torch.as_tensor(params))
     with torch.no_grad():
-        for name, parameter in module.named_parameters():
-            parameter.copy_(views[name])
+        for name, view in views.items():
+            module.get_parameter(name).copy_(view)
 
 
 def build(model: Model, shape: tuple[int, ...], classes: int, seed: int = 0) -> nn.Module:
@@ -87,6 +115,9 @@ def build(model: Model, shape: tuple[int, ...], classes: int, seed: int = 0) -> 
 
     PyTorch's initialisers draw from its global generator, so that generator is forked and seeded
     here, and nowhere else.  Batch norm layers normalise by the batch at hand, always.
+
+    Raises:
+        InputError: it has no parameters that are called as those that `model` freezes.
     """
     with torch.random.fork_rng(devices=[]):
         # `torch.manual_seed` writes a stack trace for each kind of GPU that is not there.
@@ -94,7 +125,26 @@ def build(model: Model, shape: tuple[int, ...], classes: int, seed: int = 0) -> 
         module = model.build(shape, classes)
     expect(isinstance(module, nn.Module), "a torch.nn.Module", module)
     use_batch_statistics(module)
+    _freeze(module, model.frozen)
     return module
+
+
+def _freeze(module: nn.Module, patterns: Sequence[str]) -> None:
+    """Leave the parameters out of training whose names fit one of some `patterns`."""
+    named = dict(module.named_parameters(remove_duplicate=False))  # layers may share a parameter
+    for pattern in patterns:
+        names = [name for name in named if fnmatchcase(name, pattern)]
+        if not names:
+            raise InputError(
+                f"no parameter is called like {pattern!r}; there are {_listed([*named])}"
+            )
+        for name in names:
+            named[name].requires_grad_(False)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = names if len(names) <= MOST_LISTED else [*names[: MOST_LISTED - 1], "...", names[-1]]
+    return ", ".join(shown)
 
 
 def initial_params(model: Model, shape: tuple[int, ...], classes: int, seed: int) -> Params:

@@ -8,7 +8,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from simfl.training.flat import example_input
+from simfl.training.flat import example_input, trained
 
 ATEN = torch.ops.aten
 
@@ -26,7 +26,9 @@ def training_flops(module: nn.Module, shape: tuple[int, ...]) -> int:
 
     Forward and backward; what elementwise operations and the optimizer's step take is left out.
     Three times the forward pass, but for the first layer, which needs no gradient of its input; in
-    fused recurrent layers, which can't be looked into, it is taken to be three times.
+    fused recurrent layers, which can't be looked into, it is taken to be three times.  As autograd
+    does it, the backward pass ends at the first layer that is trained, and frozen ones after it
+    pass on the gradient of their inputs alone.
     """
     return _count(module, shape, backward=True)
 
@@ -40,7 +42,7 @@ def _count(module: nn.Module, shape: tuple[int, ...], backward: bool) -> int:
         with torch.enable_grad(), counter:
             outputs = module(x)
             if backward:
-                torch.autograd.grad(outputs.sum(), list(module.parameters()), allow_unused=True)
+                torch.autograd.grad(outputs.sum(), trained(module), allow_unused=True)
     finally:
         module.train(was_training)
     return counter.flops

@@ -16,6 +16,7 @@ from simfl.core.work import MiniBatch
 from simfl.errors import InputError
 from simfl.training.card import sent
 from simfl.training.evaluate import forward, hold, row_losses
+from simfl.training.flat import trained
 from simfl.training.linear_calls import profile_layer
 from simfl.training.program import Program, program_of
 from simfl.training.task import Task
@@ -67,7 +68,7 @@ def mean_gradient(
 ) -> NDArray[np.float32]:
     """Return the gradient `(p,)` of the mean loss over all rows at the module's parameters."""
     total = torch.zeros(program.layout.size, dtype=torch.float64, device=program.device)
-    parameters = list(program.module.parameters())
+    parameters = trained(program.module)
     for first in range(0, len(x), GRADIENT_BATCH):
         batch = slice(first, first + GRADIENT_BATCH)
         rows = loss.checked_rows(program.module(x[batch]), y[batch])

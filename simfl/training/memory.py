@@ -6,8 +6,9 @@ if the aggregator corrects gradients (SCAFFOLD: the server's and the client's ow
 mini-batch all that autograd keeps from the forward pass for the backward pass: activations,
 indices and masks.  The last is measured, by letting PyTorch tell what it saves for one and for two
 samples; it grows linearly with the batch.  Of losses cross-entropy stands for all, which keep about
-as much.  Left out is what lives for a moment only (a layer's workspace and the gradient of its
-activations) and what the runtime itself takes, so the true peak is somewhat higher.
+as much.  Parameters that are frozen have no gradient, and nothing is remembered of them.  Left out
+is what lives for a moment only (a layer's workspace and the gradient of its activations) and what
+the runtime itself takes, so the true peak is somewhat higher.
 """
 
 import torch
@@ -15,7 +16,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from simfl.components.local_training import LocalTraining
-from simfl.training.flat import example_input
+from simfl.training.flat import example_input, trained
 
 
 def training_bytes(
@@ -29,10 +30,13 @@ def training_bytes(
         training: batch size, optimizer and proximal term.
         corrects: whether the aggregator corrects gradients.
     """
-    parameters = sum(p.numel() * p.element_size() for p in module.parameters())
-    copies = 2 + training.optimizer.buffers + (training.proximal > 0) + 2 * corrects
+    everything, learnt = (
+        sum(p.numel() * p.element_size() for p in some)
+        for some in (module.parameters(), trained(module))
+    )
+    copies = 1 + training.optimizer.buffers + (training.proximal > 0) + 2 * corrects
     of_one, of_two = (saved_bytes(module, shape, n) for n in (1, 2))
-    return copies * parameters + of_one + (of_two - of_one) * (training.batch_size - 1)
+    return everything + copies * learnt + of_one + (of_two - of_one) * (training.batch_size - 1)
 
 
 def saved_bytes(module: nn.Module, shape: tuple[int, ...], n: int) -> int:

@@ -7,29 +7,28 @@ from pickle import UnpicklingError
 from typing import Any
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
-import numpy as np
 import torch
 from torch import nn
 
-from simfl.components.models.base import Model
 from simfl.core.files import failure, similar_file
 from simfl.core.types import Params
 from simfl.errors import InputError
 from simfl.training.batch_norm import running_statistics
-from simfl.training.flat import Layout, build, copied
+from simfl.training.flat import Layout, copied
 
 MOST_LISTED = 3
 """So many names of tensors are told at most."""
 
 
 def state_dict(module: nn.Module, params: Params) -> Mapping[str, torch.Tensor]:
-    """Return `params` `(p,)` as a state dict of `module`, for `torch.save`."""
-    flat = copied(params)
-    return {name: view.clone() for name, view in Layout.of(module).views(flat).items()}
+    """Return a state dict of `module`, with `params` `(p,)` for those that are trained."""
+    trained = Layout.of(module).views(copied(params))
+    named = module.named_parameters()
+    return {name: trained.get(name, parameter).detach().clone() for name, parameter in named}
 
 
-def from_state_dict(module: nn.Module, tensors: Mapping[Any, Any]) -> Params:
-    """Return the vector `(p,)` of which `tensors` are the state dict of `module`.
+def load_state_dict(module: nn.Module, tensors: Mapping[Any, Any]) -> None:
+    """Give `module` the parameters of which `tensors` are the state dict.
 
     Floats of another precision are rounded to float32.  Running statistics of batch norm layers,
     which simfl's do without, are left out.
@@ -37,18 +36,20 @@ def from_state_dict(module: nn.Module, tensors: Mapping[Any, Any]) -> Params:
     Raises:
         InputError: they are those of another model.
     """
-    layout, left_out = Layout.of(module), running_statistics(module)
+    left_out = running_statistics(module)
     given = {name: tensor for name, tensor in tensors.items() if name not in left_out}
-    if wrong := list(_mismatches(module, layout, given)):
+    if wrong := list(_mismatches(module, given)):
         raise InputError(f"its tensors are not those of the scenario's model: {'; '.join(wrong)}")
-    flat = [given[name].detach().to(torch.float32).reshape(-1) for name in layout.names]
-    return torch.cat(flat).numpy().copy() if flat else np.zeros(0, np.float32)
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            parameter.copy_(given[name])
 
 
-def _mismatches(module: nn.Module, layout: Layout, given: Mapping[Any, Any]) -> Iterator[str]:
+def _mismatches(module: nn.Module, given: Mapping[Any, Any]) -> Iterator[str]:
     """Yield what tells the tensors `given` from the parameters of `module`."""
+    names = [name for name, _ in module.named_parameters()]
     named = dict(module.named_parameters(remove_duplicate=False))  # layers may share a parameter
-    if lacking := [name for name in layout.names if name not in given]:
+    if lacking := [name for name in names if name not in given]:
         yield f"it lacks {_listed(lacking)}"
     if unknown := [name for name in given if name not in named]:
         yield f"the model has no {_listed(unknown)}"
@@ -60,8 +61,8 @@ def _mismatches(module: nn.Module, layout: Layout, given: Mapping[Any, Any]) -> 
             yield f"{name} is {kind}, expected float32"
         elif tensor.shape != (shape := named[name].shape):
             yield f"{name} is {tuple(tensor.shape)}, expected {tuple(shape)}"
-        elif name not in layout.names:
-            first = next(known for known in layout.names if named[known] is named[name])
+        elif name not in names:
+            first = next(known for known in names if named[known] is named[name])
             if first in given and not torch.equal(given[first], tensor):
                 yield f"{first} and {name}, which are one parameter of the model, differ"
 
@@ -71,8 +72,8 @@ def _listed(names: Sequence[object]) -> str:
     return ", ".join(map(str, names[:MOST_LISTED])) + more
 
 
-def read_model(path: Path, module: nn.Module) -> Params:
-    """Return the parameters `(p,)` of `module` that a file holds as a state dict.
+def read_model(path: Path, module: nn.Module) -> None:
+    """Give `module` the parameters that a file holds as a state dict.
 
     Nothing in it is run.
 
@@ -91,7 +92,7 @@ def read_model(path: Path, module: nn.Module) -> Params:
             raise InputError(f"it holds a {type(tensors).__name__}, {_EXPECTED}")
         if nested := [name for name, part in tensors.items() if isinstance(part, Mapping)]:
             raise InputError(f"it holds more than a state dict; save its {nested[0]!r} alone")
-        return from_state_dict(module, tensors)
+        load_state_dict(module, tensors)
     except (OSError, InputError):
         raise
     except UnpicklingError as error:  # PyTorch advises to run whatever it may hold
@@ -103,30 +104,23 @@ def read_model(path: Path, module: nn.Module) -> Params:
 _EXPECTED = "expected what `torch.save(model.state_dict(), ...)` writes"
 
 
-def pretrained_params(path: Path, model: Model, shape: tuple[int, ...], classes: int) -> Params:
-    """Return the model `(p,)` that a file holds, to begin with.
-
-    Args:
-        path: of a state dict.
-        model: whose.
-        shape: of one input.
-        classes: outputs.
+def begin_with(path: Path, module: nn.Module) -> None:
+    """Give `module` the parameters that a file holds, to begin with.
 
     Raises:
-        InputError: it is missing, no such model, or has numbers that are not finite.
+        InputError: it is missing, holds no such model, or numbers that are not finite.
     """
     if path.is_dir():
         inside = sorted(path.glob("*.pt"))
         hint = f"; did you mean '{inside[0]}'?" if inside else ""
         raise InputError(f"{path} is a folder, expected a file{hint}")
     try:
-        params = read_model(path, build(model, shape, classes))
+        read_model(path, module)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file{similar_file(path)}") from None
     except OSError as error:
         raise failure(f"can't read {path}", error) from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-    if not np.isfinite(params).all():
+    if not all(parameter.isfinite().all() for parameter in module.parameters()):
         raise InputError(f"{path}: not all of its numbers are finite")
-    return params

@@ -9,12 +9,12 @@ from simfl.core.types import Params
 from simfl.training import card
 from simfl.training.batch_norm import has_batch_norm
 from simfl.training.compilable import knows
-from simfl.training.flat import Layout, build, copied, example_input
+from simfl.training.flat import Layout, copied, example_input
 from simfl.training.kernels import Kernel, choose_kernel
 from simfl.training.kernels.compiled import compiled_kernel
 from simfl.training.kernels.loop import is_channels_last
 from simfl.training.kernels.stages import is_sequence, leaves, stages_of
-from simfl.training.task import Task
+from simfl.training.task import Task, module_of
 
 MODELS = 2
 """Global models that a GPU keeps."""
@@ -97,7 +97,7 @@ class Program:
         return model
 
     def _module(self) -> nn.Module:
-        module = build(self._task.model, self._task.shape, self._task.classes)
+        module = module_of(self._task)
         if is_sequence(module) and leaves(module):  # none: something looks on
             hasten(module)
         return module.to(self.device)
@@ -137,7 +137,8 @@ def program_of(task: Task) -> Program:
     """Return the program of `task`, built at first use; tasks of like model share it."""
     training = task.training  # what of it decides the kernel:
     how = knows(training), training.augmentation is not None, training.optimizer.repeats
-    key = (type(task.model), repr(task.model), task.shape, task.classes, task.device, how)
+    model = type(task.model), repr(task.model), task.frozen_digest
+    key = (*model, task.shape, task.classes, task.device, how)
     if key not in _PROGRAMS:
         while len(_PROGRAMS) >= 8:
             del _PROGRAMS[next(iter(_PROGRAMS))]

@@ -1,8 +1,11 @@
 """Everything that executors share during one run, besides the orders themselves."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
+from torch import nn
 
 from simfl.components.coresets.base import Coreset
 from simfl.components.datasets.clients import ClientData, Samples
@@ -10,8 +13,9 @@ from simfl.components.local_training import LocalTraining
 from simfl.components.metrics.base import QualityMetric
 from simfl.components.models.base import Model
 from simfl.core.component import Component
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Params
 from simfl.training.data import Partitioned
+from simfl.training.flat import build, load
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Task:
             `loss` and `squared_loss` `()`.
         metrics: what evaluations measure beside accuracy and loss.
         device: torch device that computes.
+        frozen: `(f,)` the parameters of the model that are not trained.
         seed: of what is drawn once per run, such as the start of a static coreset.
         static_coresets: (client, size) -> rows and weights, filled in as they are chosen: coresets
             of raw inputs do not depend on the model (FedCore, section 4.3).
@@ -43,6 +48,9 @@ class Task:
     wants: tuple[str, ...] = ()
     metrics: tuple[QualityMetric, ...] = ()
     device: str = "cpu"
+    frozen: Params = field(
+        default_factory=lambda: np.zeros(0, np.float32), repr=False, compare=False
+    )
     seed: int = 0
     static_coresets: dict[tuple[int, int], tuple[Ids, Floats]] = field(
         default_factory=dict, repr=False, compare=False
@@ -54,7 +62,20 @@ class Task:
         own = self.model, self.training.optimizer, self.training.loss
         return own if self.coreset is None else (*own, self.coreset)
 
+    @cached_property
+    def frozen_digest(self) -> bytes:
+        """What tells tasks apart whose models differ in `frozen` alone."""
+        return sha256(self.frozen.tobytes()).digest()
+
     def without_data(self) -> "Task":
         """Return this task with no clients: what remains is small, and may be kept or sent."""
         nothing = Samples(np.empty((0, *self.shape), np.float32), np.empty(0, np.int64))
         return replace(self, data=Partitioned(nothing, (), ()), static_coresets={})
+
+
+def module_of(task: Task) -> nn.Module:
+    """Return a module of the model of `task`: what of it is not trained is as it should be."""
+    module = build(task.model, task.shape, task.classes)
+    if len(task.frozen):
+        load(module, task.frozen, frozen=True)
+    return module

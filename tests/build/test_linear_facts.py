@@ -20,6 +20,7 @@ from tests.tiny import TINY
         {"name": "mlp", "hidden": [2] * 16},
         {"name": "mlp", "hidden": [5, 1, 5]},
         {"name": "mlp", "hidden": [60_000]},
+        {"name": "mlp", "hidden": [7], "frozen": ["1.*"]},
     ],
     ids=str,
 )

@@ -60,6 +60,7 @@ CASES: dict[str, dict[str, Any]] = {
         "rounds.stop.time": "1 h",
         **FLAKY,
     },
+    "with_frozen_layers": {"model.frozen": ["1.*"], "aggregation": "fedadam"},
     "server_filter": {
         "training.filter": "tests.runs.resuming:EveryOther",
         "training.compression": {"name": "top_k", "share": "20%", "error_feedback": True},

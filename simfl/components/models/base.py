@@ -22,14 +22,19 @@ if TYPE_CHECKING:
 class Model(Component, ABC):
     """An architecture.
 
-    The flat parameter vector is the whole model: batch norm layers keep no running statistics, they
-    normalise by the batch at hand, and a model with other buffers is refused.
+    The flat parameter vector is all of the model that changes: batch norm layers keep no running
+    statistics, they normalise by the batch at hand, and a model with other buffers is refused.
     """
 
     weights_file: Path | None = Field(
         None,
         description="PyTorch state dict, beside the scenario, with which all seeds begin, such as "
         "the model.pt of a run; omitted: each seed draws its own weights",
+    )
+    frozen: tuple[str, ...] = Field(
+        (),
+        description="parameters that are not trained, by patterns such as 'features.*'; devices "
+        "hold them from the start, so they are never sent",
     )
 
     @override

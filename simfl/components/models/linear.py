@@ -11,12 +11,16 @@ from simfl.components.models.mlp import Mlp
 def layers_of(model: Model, shape: tuple[int, ...], classes: int) -> list[tuple[int, int]] | None:
     """Return how many inputs and outputs each layer has (None: the model is none of these).
 
+    Nor is one of which some layers are frozen.
+
     Args:
         model: a user's is looked into by nobody, whatever it is made of.
         shape: of an input; there are no layers where it has no numbers.
         classes: outputs.
     """
-    if type(model) not in (LogisticRegression, Mlp) or not shape or math.prod(shape) < 1:
+    if type(model) not in (LogisticRegression, Mlp) or model.frozen:
+        return None
+    if not shape or math.prod(shape) < 1:
         return None
     hidden = model.hidden if isinstance(model, Mlp) else ()
     return list(pairwise((math.prod(shape), *hidden, classes)))

@@ -9,7 +9,7 @@ from torch import nn
 
 from simfl.core.types import Ids
 from simfl.training.compilable import MOST_AFTER, MOST_LAYERS, MOST_WEIGHTS
-from simfl.training.flat import Layout
+from simfl.training.flat import Layout, is_frozen
 from simfl.training.kernels.stages import Stage, dropouts, leaves, shares_weights, stacked
 
 PAD, PANEL = 8, 64
@@ -95,12 +95,14 @@ def network_of(module: nn.Module, shape: tuple[int, ...]) -> NetworkSpec | None:
     """Return what the compiled kernel makes of `module`; None: it can't run it.
 
     It runs sequences of convolutions (stride 1, one padding all around), ReLU and max-pooling,
-    then of linear layers, ReLU, sigmoid, tanh and dropout.
+    then of linear layers, ReLU, sigmoid, tanh and dropout, where all of them are trained.
 
     Args:
         module: the model.
         shape: of one input.
     """
+    if is_frozen(module):
+        return None
     layers = leaves(module)
     convolutions: list[ConvolutionSpec] = []
     sides = shape

@@ -15,7 +15,7 @@ from torch import nn
 from simfl.components.local_training import LocalTraining
 from simfl.training.augment import Augmenter
 from simfl.training.card import sent
-from simfl.training.flat import Layout
+from simfl.training.flat import Layout, trained
 from simfl.training.kernels.base import Lane
 from simfl.training.kernels.optimize import LaneOptimizer
 from simfl.training.kernels.steps import filled_up
@@ -59,7 +59,7 @@ class Seat:
         self._offset = torch.zeros_like(self._flat) if corrected else None
         for name, view in layout.views(self._flat[0]).items():
             self._module.get_parameter(name).data = view
-        self._parameters = list(self._module.parameters())
+        self._parameters = trained(self._module)
         offset = None if self._offset is None else [self._offset]
         self._optimizer = LaneOptimizer(training, [self._flat], [self._base], offset)
         batches = BLOCK_BYTES // (width * x[:1].numel() * x.element_size())

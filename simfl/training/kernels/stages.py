@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from simfl.training.flat import is_frozen
 from simfl.training.kernels.lanes import row_multiple
 
 ELEMENTWISE = {nn.ReLU: 1, nn.Sigmoid: 2, nn.Tanh: 3, nn.Dropout: 4}
@@ -33,7 +34,10 @@ class Stage:
 
 
 def stages_of(module: nn.Module, shape: tuple[int, ...]) -> list[Stage] | None:
-    """Return the stages of a stack of linear and elementwise layers; None: it is no such stack."""
+    """Return the stages of a stack of linear and elementwise layers; None: it is no such stack.
+
+    Nor is one that is not trained as a whole.
+    """
     layers = leaves(module)
     if layers and type(layers[0][1]) is nn.Flatten and layers[0][1].start_dim == 1:
         layers = layers[1:]
@@ -42,7 +46,9 @@ def stages_of(module: nn.Module, shape: tuple[int, ...]) -> list[Stage] | None:
     stages = stacked(layers, prod(shape))
     # A product with a single column is the one shape whose bits depend on more than alignment.
     single = any(min(stage.inputs, stage.outputs) == 1 for stage in stages or ())
-    return None if stages is None or single or shares_weights(module, len(stages)) else stages
+    if stages is None or single or is_frozen(module) or shares_weights(module, len(stages)):
+        return None
+    return stages
 
 
 def stacked(layers: Sequence[tuple[str, nn.Module]], inputs: int) -> list[Stage] | None:
