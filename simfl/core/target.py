@@ -25,7 +25,7 @@ class MetricTarget(float):
     Accuracies are plain numbers, which it never equals.
 
     Attributes:
-        metric: what it is a value of, see `simfl.components.judged.judged`.
+        metric: what it is a value of, see `simfl.scenario.judged.judged`.
     """
 
     metric: str
@@ -79,10 +79,10 @@ def parse_target(value: object) -> float:
         [(name, number)] = value.items()
         if _NAMED.fullmatch(written := f"{name} {number}"):
             raise InputError(f"expected a target such as {EXAMPLES}; write it `{written}`")
-    if isinstance(value, int | float) or (isinstance(value, str) and not _WORD.match(value)):
-        return parse_share(value)
-    if not isinstance(value, str):
+    if isinstance(value, Mapping | list | tuple):
         raise InputError(f"expected a target such as {EXAMPLES}, got {value!r}")
+    if not (isinstance(value, str) and _WORD.match(value)):
+        return parse_share(value)
     named = _NAMED.fullmatch(value) if len(value) <= LONGEST else None
     if named is None:
         raise InputError(f"expected a target such as {EXAMPLES}, got {value!r}")

@@ -3,6 +3,7 @@
 import pickle
 from copy import deepcopy
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,9 +36,9 @@ def test_a_copy_is_as_good_and_an_accuracy_is_another(target: MetricTarget) -> N
     assert target != MetricTarget(float(target), "another")
 
 
-@pytest.mark.parametrize("text", ["60%", "accuracy 60%", "accuracy 0.6", 0.6])
-def test_accuracies(text: str | float) -> None:
-    assert parse_target(text) == 0.6
+@pytest.mark.parametrize("text", ["60%", "accuracy 60%", "accuracy 0.6", 0.6, np.float32(0.6)])
+def test_accuracies(text: object) -> None:
+    assert parse_target(text) == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize(

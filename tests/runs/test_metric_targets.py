@@ -22,7 +22,7 @@ from simfl.runs.run import resume, run_one
 from tests.run_folders import broken, computed, events
 from tests.runs.doctored import in_log, put
 from tests.runs.interruptions import EAGER
-from tests.runs.test_regression import REGRESSION, WILD
+from tests.runs.regressions import REGRESSION, WILD
 from tests.tiny import TINY, RunTiny
 
 NUMBERS: dict[str, Any] = {**REGRESSION, "evaluation.metrics": ["mean_absolute_error"]}
