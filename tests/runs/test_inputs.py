@@ -121,6 +121,20 @@ def test_a_run_that_goes_on_with_other_contents_says_so(
     run(scenario, tmp_path / "o", CLOCK)
 
 
+def test_a_fork_says_what_has_changed_since(
+    scenario: Scenario, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It shares the past that the older contents made, and said that the new ones had."""
+    [result] = run(scenario, tmp_path / "o", CLOCK)
+    (tmp_path / "sessions.csv").write_text(SESSIONS + "\n")
+    forked = fork(result.folder, 1.0, ["rounds.clients=2"], None, overwrite=False)
+    assert load(forked).contents == result.contents
+    with caplog.at_level(logging.WARNING):
+        again = resume(forked)
+    assert "changed since it was begun: sessions.csv; what is" in caplog.text
+    assert again.contents != result.contents
+
+
 def test_runs_of_other_contents_are_told_apart(scenario: Scenario, tmp_path: Path) -> None:
     """Seeds of the old selector and of the new one were one variant."""
     run(scenario, tmp_path / "o", CLOCK, seeds=[0])

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from simfl.runs.inputs import contents
+from simfl.runs.inputs import changed, contents
 from simfl.runs.provenance import told_cautions
 from simfl.scenario import Scenario
 
@@ -29,6 +29,7 @@ def forked_provenance(
         scenario: in force from then on.
         before: in force until then.
     """
+    then = {name: provenance["files"][name] for name in changed(provenance, scenario)}
     return {
         **{key: value for key, value in provenance.items() if key not in _ITS_OWN},
         "variant": name,
@@ -36,7 +37,7 @@ def forked_provenance(
         "forks": [*provenance["forks"], origin],
         "oracle": bool(provenance.get("oracle")) or scenario.selection.oracle,
         "cautions": told_cautions(_as_given(scenario, before, provenance, origin["set"])),
-        "files": contents(scenario),
+        "files": contents(scenario) | then,  # whoever goes on with it is told what has changed
         "scenario_sha256": sha256(scenario.to_yaml().encode()).hexdigest(),
     }
 
