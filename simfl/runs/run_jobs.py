@@ -1,6 +1,7 @@
 """Do several runs, new ones or interrupted ones, as many at once as there is room for."""
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -72,10 +73,10 @@ def _refuse_to_lose_weights(todo: Sequence[Job], kept: Sequence[bool]) -> None:
     Raises:
         InputError: some are.
     """
-    pairs = zip(todo, kept, strict=True)
-    replaced = {job.folder.resolve(): job.folder for job, keep in pairs if not keep}
+    pairs = zip(todo, kept, strict=True)  # `resolve` refuses a circle of links
+    replaced = {Path(os.path.realpath(job.folder)): job.folder for job, keep in pairs if not keep}
     for weights in {job.scenario.weights for job in todo}:
-        for place in () if weights is None else weights.resolve().parents:
+        for place in () if weights is None else Path(os.path.realpath(weights)).parents:
             if place in replaced:
                 raise InputError(
                     f"{replaced[place]} would be replaced, and with it {weights}, with which runs "
