@@ -166,6 +166,13 @@ def test_what_is_like_nothing_is_told_where_to_look(capsys: pytest.CaptureFixtur
     assert len(error) < 200
 
 
+def test_a_command_is_not_taken_for_a_misspelt_component(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["describe", "calibrate"]) == 2
+    assert "'calibrate' is a command; see `simfl calibrate --help`" in capsys.readouterr().err
+
+
 def test_keys_are_described_as_data_too(capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads(printed(capsys, "describe", "rounds.stop", "--json"))
     assert told["path"] == "rounds.stop"

@@ -35,7 +35,7 @@ def describe(
     from dataclasses import asdict
 
     from simfl.cli.commands.list_ import list_
-    from simfl.errors import NameNotFound
+    from simfl.errors import InputError, NameNotFound
     from simfl.runs.folder import columns
     from simfl.scenario.reference.describe import Description, is_kind
     from simfl.scenario.reference.describe_key import KeyDescription, also, described
@@ -49,6 +49,8 @@ def describe(
         try:
             descriptions = described(kind) if name is None else [Description.find(kind, name)]
         except NameNotFound:
+            if not written and kind in {command.name for command in app.registered_commands}:
+                raise InputError(f"{kind!r} is a command; see `simfl {kind} --help`") from None
             if not written:
                 raise
             descriptions, written = written, []
