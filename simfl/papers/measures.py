@@ -28,7 +28,7 @@ from simfl.runs.results.metric import (
 )
 from simfl.runs.results.result import RunResult
 
-GEMD = Metric("gemd", "ratio", lambda run: float(np.nanmean(run.column("gemd"))))
+GEMD = Metric("gemd", "ratio", lambda run: float(np.nanmean(run.of_rounds("gemd"))))
 BEST = Metric("best_accuracy", "share", lambda run: run.best_accuracy)
 LOSS = Metric("loss", "number", lambda run: run.last_evaluation.get("loss", math.nan))
 GINI = Metric("gini", "ratio", lambda run: run.gini)
@@ -138,10 +138,10 @@ class Measure:
     def _of_mean_curve(self, runs: Sequence[RunResult]) -> tuple[float | None, float]:
         """Return the first round at which the mean of all curves is at the target, and the last."""
         assert self.target is not None
-        judged = [run.column("round")[run.evaluated] for run in runs]
+        judged = [run.of_rounds("round")[run.evaluated] for run in runs]
         rounds = reduce(np.intersect1d, judged)
         curves = [
-            run.column("accuracy")[run.evaluated][np.isin(own, rounds)]
+            run.of_rounds("accuracy")[run.evaluated][np.isin(own, rounds)]
             for run, own in zip(runs, judged, strict=True)
         ]
         curve = np.mean(curves, axis=0)

@@ -97,8 +97,8 @@ def _unseen_s(run: RunResult, target: float) -> float:
     reached = run.reached(target)
     if reached is None:
         return 0.0
-    ends_s = run.column("end_s")
-    judged = np.isfinite(run.column("accuracy")) | np.isfinite(run.column("loss"))
+    ends_s = run.of_rounds("end_s")
+    judged = np.isfinite(run.of_rounds("accuracy")) | np.isfinite(run.of_rounds("loss"))
     before = np.flatnonzero(judged & (ends_s < reached.time_s))
     unseen_s = reached.time_s - float(ends_s[before[-1] + 1 if len(before) else 0])
     return unseen_s if unseen_s > COARSE * reached.time_s else 0.0

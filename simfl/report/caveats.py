@@ -35,7 +35,7 @@ def diverged(groups: Groups) -> list[str]:
     """Say of each variant whose training diverged what became of that."""
     told = []
     for name, runs in groups.items():
-        discarded = int(sum(np.nansum(run.column("discarded")) for run in runs))
+        discarded = int(sum(np.nansum(run.of_rounds("discarded")) for run in runs))
         lost = [run for run in runs if run.loss_is_lost]
         what = []
         if discarded:
@@ -267,5 +267,5 @@ def unequal_rounds(groups: Groups) -> list[str]:
 
 def _outcomes(runs: Sequence[RunResult]) -> dict[str, int]:
     """Return how often rounds saw each outcome, of those that they count."""
-    counts = {name: int(sum(np.nansum(run.column(name)) for run in runs)) for name in COUNTED}
+    counts = {name: int(sum(np.nansum(run.of_rounds(name)) for run in runs)) for name in COUNTED}
     return {name: n for name, n in counts.items() if n}

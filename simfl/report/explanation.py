@@ -75,7 +75,8 @@ def _phases(explanation: Explanation) -> Iterator[str]:
 
 def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
     run = explanation.run
-    names = dict(zip(run.part("client").tolist(), run.part("group").tolist(), strict=True))
+    clients, groups = run.of_clients("client").tolist(), run.of_clients("group").tolist()
+    names = dict(zip(clients, groups, strict=True))
     by_deadline = math.isfinite(explanation.deadline_s)
     if by_deadline:
         deadline = formats.duration(explanation.deadline_s)
@@ -112,7 +113,7 @@ def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
 def _counted(explanation: Explanation) -> int:
     """Return how many updates counted in its round, whichever round had selected their clients."""
     run = explanation.run
-    return int(run.column("arrived")[run.column("round") == explanation.round].sum())
+    return int(run.of_rounds("arrived")[run.of_rounds("round") == explanation.round].sum())
 
 
 def _participations(explanation: Explanation) -> Iterator[str]:
@@ -148,7 +149,7 @@ def _what_if(explanation: Explanation) -> Iterator[str]:
         yield f"{ONE_CHANGED}: not computed: {why_none}."
         return
     yield f"{ONE_CHANGED}, shortest first:"
-    before = float(explanation.run.column("end_s")[-1])
+    before = float(explanation.run.of_rounds("end_s")[-1])
     known = sorted((case for case in cases if not case.why_not), key=lambda case: case.time_s)
     rows = [
         [

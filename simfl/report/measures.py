@@ -40,15 +40,15 @@ class Measure:
         return self.key + {TIME_UNITS: "_s", ENERGY_UNITS: "_j"}.get(self.units, "")
 
 
-TIME = Measure("time", "virtual time", lambda run: run.column("end_s"), TIME_UNITS)
-ROUNDS = Measure("round", "round", lambda run: run.column("round").astype(np.float64), kind="count")
+TIME = Measure("time", "virtual time", lambda run: run.of_rounds("end_s"), TIME_UNITS)
+ROUNDS = Measure("round", "round", lambda r: r.of_rounds("round").astype(np.float64), kind="count")
 BYTES = Measure("bytes", "bytes moved", lambda run: run.moved_bytes, BYTE_UNITS)
 ENERGY = Measure("energy", "energy at work", lambda run: run.spent_j, ENERGY_UNITS)
-ACCURACY = Measure("accuracy", "accuracy", lambda run: run.column("accuracy"), kind="share")
-LOSS = Measure("loss", "loss", lambda run: run.column("loss"))
-GEMD = Measure("gemd", "GEMD", lambda run: run.column("gemd"))
+ACCURACY = Measure("accuracy", "accuracy", lambda run: run.of_rounds("accuracy"), kind="share")
+LOSS = Measure("loss", "loss", lambda run: run.of_rounds("loss"))
+GEMD = Measure("gemd", "GEMD", lambda run: run.of_rounds("gemd"))
 DURATION = Measure(
-    "duration", "duration", lambda run: run.column("end_s") - run.column("start_s"), TIME_UNITS
+    "duration", "duration", lambda r: r.of_rounds("end_s") - r.of_rounds("start_s"), TIME_UNITS
 )
 DONE = Measure("done", "rounds done", ROUNDS.of, kind="count")
 
@@ -62,7 +62,7 @@ def of_metric(name: str) -> Measure:
     """Return what a scenario's own metric says of rounds; runs without it say nothing."""
 
     def column(run: RunResult) -> Floats:
-        return run.column(name) if name in run.round_rows else np.full(run.n_rounds, np.nan)
+        return run.of_rounds(name) if name in run.round_rows else np.full(run.n_rounds, np.nan)
 
     return Measure(name, formats.metric(name), column)
 

@@ -152,24 +152,24 @@ def _why_none(run: RunResult, what_if: bool | None) -> str:
 
 
 def _of_round(run: RunResult, anatomy: Anatomy, round_: int) -> Explanation:
-    rounds = run.column("round").tolist()
+    rounds = run.of_rounds("round").tolist()
     if round_ not in rounds:
         text = f"1 to {rounds[-1]}" if rounds else "none yet"
         raise InputError(f"{run.folder} has no round {round_}; its rounds: {text}")
     place = rounds.index(round_)
-    own = run.part("outcome")[run.part("round") == round_]
+    own = run.of_clients("outcome")[run.of_clients("round") == round_]
     client, by_deadline = int(anatomy.clients[place]), bool(anatomy.by_deadline[place])
     outcomes, counts = np.unique(own, return_counts=True)
     return Explanation(
         run,
         round_,
-        float(run.column("end_s")[place - 1]) if place else 0.0,
-        float(run.column("end_s")[place]),
+        float(run.of_rounds("end_s")[place - 1]) if place else 0.0,
+        float(run.of_rounds("end_s")[place]),
         dict(zip(PHASES, anatomy.phases_ns[place].tolist(), strict=True)),
         [] if client == NOBODY else [(client, 1)],
         dict(zip(outcomes.tolist(), counts.tolist(), strict=True)),
         participations_of(run, round_),
-        float(run.column("deadline_s")[place]) if by_deadline else math.nan,
+        float(run.of_rounds("deadline_s")[place]) if by_deadline else math.nan,
         int(by_deadline),
         why_none="only of whole runs",
     )

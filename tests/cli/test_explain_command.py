@@ -26,7 +26,7 @@ def test_it_says_phases_whom_it_waited_for_and_what_would_help(
     assert "compute twice as fast: --set 'fleet[0].compute=" in text
     assert main(["explain", str(result.folder), "--round", "2", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    ends = np.rint(result.column("end_s") * 1e9)
+    ends = np.rint(result.of_rounds("end_s") * 1e9)
     assert sum(told["phases_ns"].values()) == told["elapsed_ns"] == ends[1] - ends[0]
     assert told["shortened_by"] == []
     assert [part["outcome"] for part in told["participations"]] == ["arrived"] * 4

@@ -37,7 +37,7 @@ def test_run_takes_changes_as_the_command_does(tmp_path: Path) -> None:
     for number, scenario in enumerate(sources):
         results = run(scenario, tmp_path / str(number), overrides=changes, seeds=[0])
         assert [result.n_rounds for result in results] == [2, 2]
-        assert all(set(result.column("selected")) == {3} for result in results)
+        assert all(set(result.of_rounds("selected")) == {3} for result in results)
     with pytest.raises(ScenarioError, match=r"rounds\.cleints: unknown key"):
         run(file, tmp_path / "wrong", overrides=["rounds.cleints=3"])
 
@@ -147,7 +147,7 @@ def test_results_show_themselves(tmp_path: Path) -> None:
     assert table["virtual time (s)"].tolist() == [result.end_s for result in results]
     assert "many" in repr(results)
     assert load(results[0].folder)._repr_html_().count("<tr") == 2
-    for column in (results[0].column, results[0].part):
+    for column in (results[0].of_rounds, results[0].of_clients):
         with pytest.raises(InputError, match="there is no column 'nope'; expected one of: "):
             column("nope")
     compared = results.compare(baseline="few")

@@ -40,7 +40,7 @@ def test_stragglers_are_named_with_the_phase_that_was_cut_off(tmp_path: Path) ->
     after_s = 5.0 - sends.compute_s
     assert sends.cut_off_after_s == pytest.approx(after_s)
     assert sends.moved_bytes == pytest.approx(after_s * 1000 / 8, abs=1)
-    size = result.part("upload_bytes")[result.used][0]
+    size = result.of_clients("upload_bytes")[result.used][0]
     assert sends.moved_share == sends.moved_bytes / size
     slowest_first = [part.compute_s + part.upload_s for part in told.participations[4:]]
     assert slowest_first == sorted(slowest_first, reverse=True)
@@ -63,7 +63,7 @@ def test_when_devices_left_is_in_the_log(tmp_path: Path) -> None:
     result = made(tmp_path, fleet=fleet, rounds={"clients": 4, "stop": {"rounds": 20}})
     gone = [
         part
-        for round_ in result.column("round").tolist()
+        for round_ in result.of_rounds("round").tolist()
         for part in explain(result, round_).participations
         if part.outcome == "offline"
     ]
@@ -134,7 +134,7 @@ def test_a_deadline_begins_when_orders_go_out_not_with_the_questions(tmp_path: P
     asking = {"selection": {"name": "power_of_choice", "candidates": 6}, "rounds": rounds}
     waits = run(Scenario.from_dict({**TINY, "fleet": fleet, **asking}), tmp_path)[0]
     sent_s = waits.clients.groupby("round")["selected_s"].min().to_numpy()
-    assert (sent_s > waits.column("start_s") + 5).all()
+    assert (sent_s > waits.of_rounds("start_s") + 5).all()
     told = explain(waits, what_if=False)
     assert told.rounds_by_deadline == 0
     assert sum(rounds for _, rounds in told.critical) == 3
@@ -145,14 +145,14 @@ def test_a_deadline_after_questions_may_end_a_round_as_well(tmp_path: Path) -> N
     rounds = {"clients": 4, "policy": {"deadline": "9 s"}, "stop": {"rounds": 2}}
     asking = {"selection": {"name": "power_of_choice", "candidates": 4}, "rounds": rounds}
     late = run(Scenario.from_dict({**TINY, "fleet": fleet, **asking}), tmp_path)[0]
-    assert (late.column("late") > 0).all()
-    assert (late.column("end_s") > late.column("start_s") + 10).all()
+    assert (late.of_rounds("late") > 0).all()
+    assert (late.of_rounds("end_s") > late.of_rounds("start_s") + 10).all()
     assert Anatomy.of(late).by_deadline.all()
 
 
 def test_a_fork_whose_past_is_damaged_is_told(tmp_path: Path) -> None:
     base = by_deadline(tmp_path)
-    forked = resume(fork(base.folder, base.column("end_s")[1], ["rounds.policy.enforce=false"]))
+    forked = resume(fork(base.folder, base.of_rounds("end_s")[1], ["rounds.policy.enforce=false"]))
     (forked.folder / "past-1.yaml").write_text("rounds: 5\n")
     with pytest.raises(InputError, match="is damaged: its round policies can't be read"):
         explain(RunResult(forked.folder), what_if=False)
@@ -162,7 +162,7 @@ def test_rounds_go_by_the_policy_of_their_own_time(tmp_path: Path) -> None:
     """A fork's policy was taken for that of the rounds before it."""
     base = by_deadline(tmp_path)
     assert Anatomy.of(base).by_deadline.all()
-    forked = resume(fork(base.folder, base.column("end_s")[1], ["rounds.policy.enforce=false"]))
+    forked = resume(fork(base.folder, base.of_rounds("end_s")[1], ["rounds.policy.enforce=false"]))
     assert Anatomy.of(forked).by_deadline.tolist() == [True, True, False]
 
 
@@ -173,7 +173,7 @@ def test_an_update_that_came_while_the_server_was_busy_counted(tmp_path: Path) -
     busy = made(
         tmp_path, fleet=fleet, rounds={"clients": 3, "policy": policy, "stop": {"rounds": 3}}
     )
-    assert (busy.column("arrived") == 1).all()
+    assert (busy.of_rounds("arrived") == 1).all()
     assert "it waited for nobody" in as_text(explain(busy, 2))
     assert "It waited last for device" in as_text(explain(busy, 1))
 

@@ -92,7 +92,7 @@ def test_one_that_gives_no_number_hides_no_other(run_tiny: RunTiny, tmp_path: Pa
     (tmp_path / "half_there.py").write_text(OWN.format(name="Nothing", value="float('nan')"))
     name = f"{tmp_path / 'half_there.py'}:Nothing"
     run = run_tiny({"evaluation.metrics": ["macro_f1", name]})
-    assert run.metrics["macro_f1"] == run.column("macro_f1")[-1]
+    assert run.metrics["macro_f1"] == run.of_rounds("macro_f1")[-1]
     assert math.isnan(run.metrics["nothing"])
     assert "macro f1" in render(compare([run]), "table")
     assert verify(run.folder) is None
@@ -104,7 +104,7 @@ def test_code_of_the_users_own(value: str, run_tiny: RunTiny, tmp_path: Path) ->
     module.write_text(OWN.format(name="Share", value=value))
     name = f"{module}:Share"
     run = run_tiny({"evaluation.metrics": [name]})
-    assert run.column("share").tolist() == [0.25] * 4
+    assert run.of_rounds("share").tolist() == [0.25] * 4
     assert verify(run.folder) is None
 
 
@@ -130,7 +130,7 @@ def test_a_metric_may_be_called_as_energy_is(run_tiny: RunTiny, tmp_path: Path) 
     text = OWN.format(name="SavedEnergyJ", value="0.25")
     (tmp_path / "metric_of_energy.py").write_text(text)
     run = run_tiny({"evaluation.metrics": [f"{tmp_path / 'metric_of_energy.py'}:SavedEnergyJ"]})
-    assert run.column("saved_energy_j").tolist() == [0.25] * 4
+    assert run.of_rounds("saved_energy_j").tolist() == [0.25] * 4
 
 
 def test_what_a_diverged_model_comes_to_is_no_number(run_tiny: RunTiny) -> None:
@@ -144,7 +144,7 @@ def test_what_a_diverged_model_comes_to_is_no_number(run_tiny: RunTiny) -> None:
 def test_of_a_run_that_diverged_no_earlier_error_is_told(run_tiny: RunTiny) -> None:
     """A comparison had the last finite one, as if that were the run's."""
     lost = run_tiny({**REGRESSION, "aggregation": {"name": "fedavgm", "lr": 1e15}})
-    assert math.isfinite(lost.column("loss")[0])
+    assert math.isfinite(lost.of_rounds("loss")[0])
     assert lost.loss_is_lost
     assert lost.error is not None
     assert math.isnan(lost.error[1])
@@ -196,7 +196,7 @@ def test_a_model_that_is_judged_when_the_run_ends_is_that_of_the_last_round(
     assert result.final_accuracy == result.summary["final_accuracy"] == row["accuracy"]
     reached = result.reached(row["accuracy"])
     assert reached is not None
-    assert (reached.time_s, reached.round) == (whole.column("end_s")[1], 2)
+    assert (reached.time_s, reached.round) == (whole.of_rounds("end_s")[1], 2)
     sooner = whole.reached(row["accuracy"])
     assert sooner is not None
     assert reached.bytes == sooner.bytes

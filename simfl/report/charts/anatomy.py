@@ -53,7 +53,7 @@ def anatomy(groups: Groups) -> Drawing | None:
 def _by_round(run: RunResult) -> Drawing:
     anatomy = Anatomy.of(run)
     phases = anatomy.rounds_s
-    rounds = run.column("round")
+    rounds = run.of_rounds("round")
     width = -(-len(rounds) // COLUMNS)
     x = linear("round", float(rounds[0]) - 0.5, float(rounds[-1]) + 0.5, whole=True)
     firsts = np.arange(0, len(rounds), width)
@@ -64,7 +64,7 @@ def _by_round(run: RunResult) -> Drawing:
     for first, means in zip(firsts.tolist(), by_bar, strict=True):
         low, base = float(rounds[first]) - 0.42, 0.0
         last = min(first + width, len(rounds)) - 1
-        counted = bool(run.column("arrived")[first])
+        counted = bool(run.of_rounds("arrived")[first])
         tip = _tip((rounds[first], rounds[last]), means, anatomy.clients[first], counted)
         for phase, css, seconds in zip(PHASES, CSS, means, strict=True):
             row = (float(rounds[first]), float(rounds[last]), phase, float(seconds))

@@ -38,7 +38,7 @@ def energy_by_purpose(groups: Groups) -> Drawing | None:
 
 def bytes_of(run: RunResult) -> dict[str, float]:
     """Return bytes moved, for what: models and updates, each used or wasted, and probes."""
-    down, up, used = run.part("download_bytes"), run.part("upload_bytes"), run.used
+    down, up, used = run.of_clients("download_bytes"), run.of_clients("upload_bytes"), run.used
     return {
         "models, used": float(down[used].sum()),
         "updates, used": float(up[used].sum()),
@@ -53,7 +53,7 @@ def joules_of(run: RunResult) -> dict[str, float]:
 
     Updates that counted, others, and probes, which no participation's joules are of.
     """
-    spent = run.part("energy_j")
+    spent = run.of_clients("energy_j")
     used, wasted = math.fsum(spent[run.used]), math.fsum(spent[~run.used])
     rest = run.total_energy_j - (used + wasted)
     probed = rest > 1e-9 * (used + wasted) and run.probe_bytes > 0

@@ -65,7 +65,7 @@ def _heard(groups: Groups) -> Rows:
 
 
 def _participation_by_device(run: RunResult) -> Drawing:
-    asked = np.bincount(run.part("client").astype(np.int64), minlength=run.devices)
+    asked = np.bincount(run.of_clients("client").astype(np.int64), minlength=run.devices)
     heard = run.participations
     x = linear("device", -0.5, run.devices - 0.5, whole=True)
     y = linear("participations", 0.0, max(float(asked.max()), 1.0) * 1.05, whole=True)

@@ -34,7 +34,7 @@ def outcomes(groups: Groups) -> Drawing | None:
 
 def _outcomes_by_round(run: RunResult) -> Drawing:
     # Participations are counted where they were selected: an asynchronous one may end rounds later.
-    rounds = run.part("round").astype(np.int64)
+    rounds = run.of_clients("round").astype(np.int64)
     first, last = int(rounds.min()), int(rounds.max())
     width = -(-(last - first + 1) // COLUMNS)
     bins = (rounds - first) // width
@@ -43,7 +43,7 @@ def _outcomes_by_round(run: RunResult) -> Drawing:
     widths[-1] = last - first + 1 - width * (columns - 1)
     shown = [name for name in OUTCOMES if run.outcomes[name]]
     counts = {
-        name: np.bincount(bins[run.part("outcome") == name], minlength=columns) / widths
+        name: np.bincount(bins[run.of_clients("outcome") == name], minlength=columns) / widths
         for name in shown
     }
     top = float(np.sum(list(counts.values()), axis=0).max())

@@ -11,7 +11,7 @@ from simfl.report.svg import Plot
 def staleness(groups: Groups) -> Drawing | None:
     """Return how old the models were that arrived updates started from; None if none was old."""
     stale = {
-        name: np.concatenate([run.part("staleness")[run.used] for run in runs])
+        name: np.concatenate([run.of_clients("staleness")[run.used] for run in runs])
         for name, runs in groups.items()
     }
     oldest = max((int(values.max()) for values in stale.values() if len(values)), default=0)

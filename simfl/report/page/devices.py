@@ -37,7 +37,7 @@ class Devices:
     @classmethod
     def of(cls, run: RunResult) -> "Devices":
         """Count what each device of a run did."""
-        clients = run.part("client").astype(np.int64)
+        clients = run.of_clients("client").astype(np.int64)
         ids, first, index = np.unique(clients, return_index=True, return_inverse=True)
 
         def count(rows: NDArray[np.bool_] | Ids) -> Ids:
@@ -49,10 +49,10 @@ class Devices:
         return cls(
             run.devices,
             ids,
-            run.part("group")[first],
-            run.part("samples")[first].astype(np.int64),
+            run.of_clients("group")[first],
+            run.of_clients("samples")[first].astype(np.int64),
             np.bincount(index, minlength=len(ids)),
-            {name: count(run.part("outcome") == name) for name in run.outcomes},
+            {name: count(run.of_clients("outcome") == name) for name in run.outcomes},
             count(run.last_counted[run.last_counted >= 0]),
             time_s,
         )

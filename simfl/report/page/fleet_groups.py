@@ -15,12 +15,12 @@ def by_group(run: RunResult) -> tuple[str, Table] | None:
 
     None: there are not two of them.
     """
-    of_each = run.part("group")
+    of_each = run.of_clients("group")
     asked_at_all = set(np.unique(of_each).tolist())
     groups = [name for name, _ in run.groups if name in asked_at_all]
     if len(groups) < 2:
         return None
-    moved = run.part("download_bytes") + run.part("upload_bytes")
+    moved = run.of_clients("download_bytes") + run.of_clients("upload_bytes")
     heads = ["group", "devices asked", "participations", "counted", "median time", "95% within"]
     rows = []
     for group in groups:
@@ -29,14 +29,15 @@ def by_group(run: RunResult) -> tuple[str, Table] | None:
         asked, counted = int(own.sum()), len(took_s)
         cells = [
             Cell(group),
-            _count(len(np.unique(run.part("client")[own]))),
+            _count(len(np.unique(run.of_clients("client")[own]))),
             _count(asked),
             Cell(formats.percent(counted / asked), sort=counted / asked),
             *(_time(float(np.quantile(took_s, q)) if counted else np.nan) for q in (0.5, LATE)),
             Cell(formats.size(float(moved[own].sum())), sort=float(moved[own].sum())),
         ]
         if run.powered:
-            known = np.nan if group in run.unpowered else float(run.part("energy_j")[own].sum())
+            spent_j = float(run.of_clients("energy_j")[own].sum())
+            known = np.nan if group in run.unpowered else spent_j
             cells.append(Cell(formats.energy(known), sort=known))
         rows.append(cells)
     heads += ["bytes", *(["energy at work"] if run.powered else [])]

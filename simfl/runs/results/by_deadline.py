@@ -16,19 +16,19 @@ INSTANT_S = 1e-9
 
 def ended_by_deadline(run: RunResult) -> Flags:
     """Return `(rounds,)` which ended when their deadline, or window, did."""
-    if not np.isfinite(run.column("deadline_s")).any():
+    if not np.isfinite(run.of_rounds("deadline_s")).any():
         return np.zeros(run.n_rounds, dtype=np.bool_)
     policies = Policies.of(run.folder, run.scenario, run.provenance)
-    by_round = [policies.in_round(number) for number in run.column("round").tolist()]
+    by_round = [policies.in_round(number) for number in run.of_rounds("round").tolist()]
     enforced = np.array([policy.get("enforce", True) for policy in by_round])
     server_s = np.array([_server_s(policy) for policy in by_round])
     of_orders = np.array([policy.get("name") == "synchronous" for policy in by_round])
-    opened_s = np.where(of_orders, _sent_s(run), run.column("start_s"))
-    due_s = opened_s + run.column("deadline_s")  # NaN: there is none
-    last_s, end_s = run.column("last_arrival_s"), run.column("end_s")
+    opened_s = np.where(of_orders, _sent_s(run), run.of_rounds("start_s"))
+    due_s = opened_s + run.of_rounds("deadline_s")  # NaN: there is none
+    last_s, end_s = run.of_rounds("last_arrival_s"), run.of_rounds("end_s")
     # Where nothing counted something may have come all the same, and cost the server its time.
     closed = _same(end_s - server_s, due_s) | (_same(end_s, due_s) & ~np.isfinite(last_s))
-    in_vain = (run.column("late") > 0) | ~(last_s > due_s - INSTANT_S)
+    in_vain = (run.of_rounds("late") > 0) | ~(last_s > due_s - INSTANT_S)
     return np.asarray(enforced & closed & in_vain)
 
 
@@ -40,10 +40,10 @@ def _server_s(policy: Mapping[str, Any]) -> float:
 def _sent_s(run: RunResult) -> Floats:
     """Return `(rounds,)` when orders went out first, after a selector's questions."""
     sent_s = np.full(run.n_rounds, np.nan)
-    place = run.part("round").astype(np.int64) - 1
+    place = run.of_clients("round").astype(np.int64) - 1
     closed = place < run.n_rounds
-    np.fmin.at(sent_s, place[closed], run.part("selected_s")[closed])
-    return np.where(np.isfinite(sent_s), sent_s, run.column("start_s"))
+    np.fmin.at(sent_s, place[closed], run.of_clients("selected_s")[closed])
+    return np.where(np.isfinite(sent_s), sent_s, run.of_rounds("start_s"))
 
 
 def _same(instants_s: Floats, others_s: Floats) -> Flags:

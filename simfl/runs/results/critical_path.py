@@ -49,11 +49,11 @@ class Paths:
 
     def __init__(self, run: RunResult) -> None:
         self.end = round(run.end_s * 1e9)
-        self.round_starts = _nanoseconds(run.column("start_s")).tolist()
-        self.round_ends = _nanoseconds(run.column("end_s")).tolist()
-        steps = np.array([run.part(name) for name in STEPS], dtype=np.float64)
+        self.round_starts = _nanoseconds(run.of_rounds("start_s")).tolist()
+        self.round_ends = _nanoseconds(run.of_rounds("end_s")).tolist()
+        steps = np.array([run.of_clients(name) for name in STEPS], dtype=np.float64)
         self._steps = np.fmax.accumulate(_nanoseconds(np.nan_to_num(steps)), axis=0)
-        self._run, self._clients = run, run.part("client")
+        self._run, self._clients = run, run.of_clients("client")
         self._cut_off: Flags = ~np.isfinite(steps[-1])
         ended = np.flatnonzero(~self._cut_off)
         self._ended = {int(self._steps[-1, i]): int(i) for i in ended}
@@ -104,7 +104,8 @@ class Paths:
         """When participations ended that came to nothing, as far as the log says, and which."""
         if self._run.log != "full" or not self._cut_off.any():
             return {}
-        starts = zip(self._clients.tolist(), self._run.part("selected_s").tolist(), strict=True)
+        selected_s = self._run.of_clients("selected_s").tolist()
+        starts = zip(self._clients.tolist(), selected_s, strict=True)
         places = {start: place for place, start in enumerate(starts)}
         lines = event_lines(self._run.folder)
         booked = [decode(line) for line in lines if all(part in line for part in CUT_OFF)]
@@ -139,7 +140,7 @@ def _union(spans: Iterable[Span]) -> list[Span]:
 
 def _polls(run: RunResult) -> Iterator[Span]:
     """Yield when a selector's questions were out."""
-    if not np.nan_to_num(run.column("probe_bytes")).any():
+    if not np.nan_to_num(run.of_rounds("probe_bytes")).any():
         return
     lines = enumerate(event_lines(run.folder), start=1)
     events = ((line, decode(text)) for line, text in lines if '"event":"probe' in text)

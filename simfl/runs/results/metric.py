@@ -92,7 +92,7 @@ PER_ROUND = {cost: _per_round(cost) for cost in (TIME, BYTES, ENERGY)}
 
 
 def _per_update(run: RunResult) -> float:
-    counted = float(np.nansum(run.column("arrived")))
+    counted = float(np.nansum(run.of_rounds("arrived")))
     return run.end_s / counted if counted else math.nan
 
 

@@ -47,12 +47,12 @@ def participations_of(run: RunResult, round_: int) -> list[Participation]:
 
     Those that came to nothing are first, by client; of the others who took longest.
     """
-    rows = np.flatnonzero(run.part("round") == round_)
+    rows = np.flatnonzero(run.of_clients("round") == round_)
     stops_s = _stops_s(run, round_, len(rows))
     sizes = {way: _size(run, way) for way in ("download", "upload")}
     # Who answers a question is brought the model; without any, nobody has it beforehand.
-    asked = run.column("probe_bytes")[run.column("round") <= round_].any()
-    has_model = bool(asked) and not run.part("download_bytes")[rows].any()
+    asked = run.of_rounds("probe_bytes")[run.of_rounds("round") <= round_].any()
+    has_model = bool(asked) and not run.of_clients("download_bytes")[rows].any()
     ranked = sorted(rows.tolist(), key=lambda row: _rank(run, row))
     return [_participation(run, row, stops_s, sizes, has_model) for row in ranked]
 
@@ -60,7 +60,7 @@ def participations_of(run: RunResult, round_: int) -> list[Participation]:
 def _rank(run: RunResult, row: int) -> tuple[bool, float, int]:
     used = bool(run.used[row])
     taken_s = float(run.durations_s[row]) if used else 0.0
-    return used, -taken_s, int(run.part("client")[row])
+    return used, -taken_s, int(run.of_clients("client")[row])
 
 
 def _participation(
@@ -71,11 +71,11 @@ def _participation(
     has_model: bool,
 ) -> Participation:
     def cell(name: str) -> float:
-        return float(run.part(name)[row])
+        return float(run.of_clients(name)[row])
 
     client, outcome, since_s = (
         int(cell("client")),
-        str(run.part("outcome")[row]),
+        str(run.of_clients("outcome")[row]),
         cell("selected_s"),
     )
     trained_from_s = since_s if math.isnan(cell("download_end_s")) else cell("download_end_s")
@@ -84,7 +84,7 @@ def _participation(
         cell("compute_end_s") - trained_from_s,
         cell("upload_end_s") - cell("compute_end_s"),
     )
-    known = client, str(run.part("group")[row]), outcome, *took
+    known = client, str(run.of_clients("group")[row]), outcome, *took
     if outcome == "skipped" or not math.isnan(took[2]):
         return Participation(*known)
     if not math.isnan(took[1]):
@@ -105,7 +105,7 @@ def _participation(
 
 def _size(run: RunResult, way: str) -> float:
     """Return the bytes of every download or upload that was part of a model (NaN: they differ)."""
-    done: Ids = run.part(f"{way}_bytes")[run.used]
+    done: Ids = run.of_clients(f"{way}_bytes")[run.used]
     sizes = np.unique(done[done > 0])
     return float(sizes[0]) if len(sizes) == 1 else math.nan
 

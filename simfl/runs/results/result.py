@@ -37,16 +37,16 @@ class Reached:
 class RunResult(RunFiles):
     """What came of a run: everything is a fold over the files of its folder."""
 
-    def column(self, name: str) -> NDArray[Any]:
-        """Return `(rounds,)` one column of `rounds`.
+    def of_rounds(self, name: str) -> NDArray[Any]:
+        """Return `(rounds,)` a column of `rounds`.
 
         Raises:
             InputError: there is none of that name.
         """
         return _column(self.round_rows, name)
 
-    def part(self, name: str) -> NDArray[Any]:
-        """Return `(participations,)` one column of `clients`.
+    def of_clients(self, name: str) -> NDArray[Any]:
+        """Return `(participations,)` a column of `clients`.
 
         Raises:
             InputError: there is none of that name.
@@ -56,7 +56,7 @@ class RunResult(RunFiles):
     @cached_property
     def short_rounds(self) -> int:
         """Rounds in which fewer clients took part than were asked for."""
-        return int((self.column("missing") > 0).sum())
+        return int((self.of_rounds("missing") > 0).sum())
 
     @property
     def n_rounds(self) -> int:
@@ -68,7 +68,7 @@ class RunResult(RunFiles):
         """Virtual time at the end (of the last whole round, if the run has not ended)."""
         if self.finished:
             return float(self.summary["virtual_time_s"])
-        return float(self.column("end_s")[-1]) if self.n_rounds else 0.0
+        return float(self.of_rounds("end_s")[-1]) if self.n_rounds else 0.0
 
     @cached_property
     def moved_bytes(self) -> Floats:
@@ -93,12 +93,12 @@ class RunResult(RunFiles):
 
         A loss that knows no right answers has none; see `judged_in_time`.
         """
-        return np.flatnonzero(np.isfinite(self.column("accuracy")))
+        return np.flatnonzero(np.isfinite(self.of_rounds("accuracy")))
 
     @cached_property
     def _accuracies(self) -> Floats:
         """`(evaluations,)` of the rounds that were `evaluated`."""
-        return np.asarray(self.column("accuracy")[self.evaluated], dtype=np.float64)
+        return np.asarray(self.of_rounds("accuracy")[self.evaluated], dtype=np.float64)
 
     @cached_property
     def last_evaluation(self) -> dict[str, float]:
@@ -151,7 +151,7 @@ class RunResult(RunFiles):
         loss = self._loss_with_error
         if loss is None or loss.error != name:
             return np.full(self.n_rounds, np.nan)
-        mean_losses = self.column("loss").astype(np.float64).tolist()
+        mean_losses = self.of_rounds("loss").astype(np.float64).tolist()
         return np.array([loss.error_of(x) if math.isfinite(x) else math.nan for x in mean_losses])
 
     @property
@@ -175,7 +175,7 @@ class RunResult(RunFiles):
     @property
     def terminal_accuracy(self) -> float:
         """Mean over the evaluations of the last 50 rounds (NaN: there was none)."""
-        rounds = self.column("round")[self.evaluated].tolist()
+        rounds = self.of_rounds("round")[self.evaluated].tolist()
         judged = zip(rounds, self._accuracies.tolist(), strict=True)
         accuracy = terminal_accuracy(judged, self.n_rounds)
         return math.nan if accuracy is None else accuracy
@@ -194,7 +194,7 @@ class RunResult(RunFiles):
         """
         metrics = [column for column in self.round_rows.columns if column not in header(RoundRow)]
         if name in ("accuracy", "loss", *metrics):
-            return self.column(name).astype(np.float64)
+            return self.of_rounds(name).astype(np.float64)
         return self.errors(name)
 
     def reached(self, target: float | str) -> Reached | None:
@@ -214,8 +214,8 @@ class RunResult(RunFiles):
             return None
         first = hits[0]
         return Reached(
-            float(self.column("end_s")[first]),
-            float(self.column("round")[first]),
+            float(self.of_rounds("end_s")[first]),
+            float(self.of_rounds("round")[first]),
             float(self.moved_bytes[first]),
             float(self.spent_j[first]),
         )
@@ -239,9 +239,9 @@ class RunResult(RunFiles):
         Rows stand in the order in which they were booked, whatever round they were sent out in.
         """
         used, rounds = np.flatnonzero(self.used), np.arange(self.n_rounds)
-        counted_in = np.repeat(rounds, self.column("arrived").astype(np.int64))[: len(used)]
+        counted_in = np.repeat(rounds, self.of_rounds("arrived").astype(np.int64))[: len(used)]
         used = used[: len(counted_in)]  # what comes after the last round counts in none
-        used = used[np.lexsort((self.part("upload_end_s")[used], counted_in))]
+        used = used[np.lexsort((self.of_clients("upload_end_s")[used], counted_in))]
         last = np.searchsorted(counted_in, rounds, side="right") - 1
         known = np.isin(rounds, counted_in)
         return np.where(known, used[last] if len(used) else -1, -1)
@@ -292,7 +292,7 @@ class RunResult(RunFiles):
     @cached_property
     def deadline_s(self) -> float:
         """The deadline of its rounds, if they all had the same (else NaN)."""
-        deadlines = np.unique(self.column("deadline_s"))  # all NaN are one value
+        deadlines = np.unique(self.of_rounds("deadline_s"))  # all NaN are one value
         return float(deadlines[0]) if len(deadlines) == 1 else math.nan
 
     @cached_property
@@ -314,13 +314,13 @@ class RunResult(RunFiles):
     @cached_property
     def durations_s(self) -> Floats:
         """`(participations,)` from selection to arrival (NaN: never arrived)."""
-        taken: Floats = self.part("upload_end_s") - self.part("selected_s")
+        taken: Floats = self.of_clients("upload_end_s") - self.of_clients("selected_s")
         return np.where(self.used, taken, np.nan)
 
     @cached_property
     def participations(self) -> Ids:
         """`(devices,)` how often each device's update counted."""
-        return np.bincount(self.part("client")[self.used], minlength=self.devices)
+        return np.bincount(self.of_clients("client")[self.used], minlength=self.devices)
 
     @cached_property
     def gini(self) -> float:

@@ -54,7 +54,7 @@ def _with_the_same_deadline(change: Change, run: RunResult) -> Change:
     relative = [key for key in ("deadline", "period") if isinstance(policy.get(key), Mapping)]
     if not relative or not any(path.startswith(("fleet", "network")) for path in change.sets):
         return change
-    lengths_s = run.column("deadline_s")[:1]
+    lengths_s = run.of_rounds("deadline_s")[:1]
     if not np.isfinite(lengths_s).all():  # of tiers none is recorded
         why = "its deadline follows from the fleet's speed, and would change as well"
         return Change(change.name, why_not=why)
@@ -91,7 +91,7 @@ def _class(run: RunResult) -> Iterator[Change]:
         return
     mean_s, took_s = {}, _equal_work_s(run)
     for name, _ in run.groups:
-        own = took_s[run.part("group") == name]
+        own = took_s[run.of_clients("group") == name]
         own = own[np.isfinite(own)]
         mean_s[name] = float(own.mean()) if len(own) else math.inf
     names = list(mean_s)
@@ -112,13 +112,13 @@ def _equal_work_s(run: RunResult) -> Floats:
 
     Who holds much data is not slow.  NaN: it never arrived.
     """
-    batches = np.ceil(run.part("samples") / run.scenario["training"]["batch_size"])
-    trained = run.part("steps") * run.part("samples") / np.maximum(batches, 1)
+    batches = np.ceil(run.of_clients("samples") / run.scenario["training"]["batch_size"])
+    trained = run.of_clients("steps") * run.of_clients("samples") / np.maximum(batches, 1)
     counts = run.used & (trained > 0)
     if not counts.any():
         return np.full(len(counts), np.nan)
-    compute_s = run.part("compute_end_s") - np.fmax(
-        run.part("selected_s"), run.part("download_end_s")
+    compute_s = run.of_clients("compute_end_s") - np.fmax(
+        run.of_clients("selected_s"), run.of_clients("download_end_s")
     )
     share = trained[counts].mean() / np.where(counts, trained, 1.0)
     return np.where(counts, run.durations_s + (share - 1) * compute_s, np.nan)

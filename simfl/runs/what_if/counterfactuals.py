@@ -119,7 +119,7 @@ class _Clock:
             again, lost = self._ends(self._document, UNCHANGED)
         except SimflError as error:
             return f"the clock alone can't run again: {_first_line(error)}", math.nan
-        if again != self._run.column("end_s").tolist():
+        if again != self._run.of_rounds("end_s").tolist():
             why = (
                 "without training its clock takes another course: who is chosen, or what is "
                 "sent, depends on what was learnt"
@@ -145,7 +145,7 @@ class _Clock:
             if title == UNCHANGED:
                 self._watch.begin([replace(todo[0], variant=name) for name in self._titles], 1)
             result = run_jobs(todo, self._options, watch=_OneOf(self._watch, number))[0]
-            return result.column("end_s").tolist(), _lost(result)
+            return result.of_rounds("end_s").tolist(), _lost(result)
 
 
 def _lost(result: RunResult) -> float:

@@ -19,7 +19,7 @@ from tests.made_runs import made_run
 def test_an_axis_shows_what_is_below_zero(tmp_path: Path) -> None:
     """A metric of a user's own, such as a log-likelihood, lay on the axis."""
     made = [made_run(tmp_path, "v", 0, [0.1, 0.5])]
-    below = replace(measures.ACCURACY, kind="number", of=lambda run: -run.column("accuracy"))
+    below = replace(measures.ACCURACY, kind="number", of=lambda run: -run.of_rounds("accuracy"))
     extent = curve_data.extent(below, made, (), vertical=True)
     assert extent["low"] == pytest.approx(-0.525)
     assert extent["high"] == pytest.approx(-0.1 / 1.05)

@@ -46,7 +46,7 @@ def test_one_device_is_no_several() -> None:
 def test_the_last_of_a_round_is_who_its_row_says(tmp_path: Path) -> None:
     result = asynchronous(tmp_path, rounds=12)
     devices = Devices.of(result)
-    last_s = result.column("last_arrival_s")
+    last_s = result.of_rounds("last_arrival_s")
     arrived = result.clients[result.clients["outcome"] == "arrived"]
     expected = [int(arrived[arrived["upload_end_s"] == s]["client"].iloc[-1]) for s in last_s]
     counted = dict(zip(devices.ids.tolist(), devices.last.tolist(), strict=True))

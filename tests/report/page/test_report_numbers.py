@@ -127,7 +127,8 @@ def test_the_anatomy_names_a_probe_where_there_is_one(
 ) -> None:
     asked = Anatomy.of(probed).phases_ns[:-1, PHASES.index("poll")]
     dispatched = probed.clients.groupby("round")["selected_s"].min().to_numpy()
-    waited = dispatched - probed.column("start_s")  # a synchronous server does nothing else first
+    # A synchronous server does nothing else first.
+    waited = dispatched - probed.of_rounds("start_s")
     np.testing.assert_allclose(asked / 1e9, waited, atol=1e-8)
     assert (asked > 0).all()
     for run, legend in ((probed, True), (compared[0], False)):
@@ -139,7 +140,7 @@ def test_a_table_of_some_devices_says_of_how_many(
     compared: list[RunResult], tmp_path: Path
 ) -> None:
     """Twelve rows stood there as if they were all."""
-    asked = len(np.unique(compared[0].part("client")))
+    asked = len(np.unique(compared[0].of_clients("client")))
     assert asked > SLOWEST
     page = write_report(compared[:1], tmp_path / "page.html").read_text(encoding="utf-8")
     assert f"Below are the {SLOWEST} that cost most of {asked}: " in page

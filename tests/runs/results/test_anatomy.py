@@ -32,9 +32,9 @@ def test_phases_of_any_run_add_up_to_its_virtual_time(scenario: Scenario) -> Non
         assert anatomy.elapsed_ns == round(result.end_s * 1e9)
         assert (anatomy.phases_ns >= 0).all()
         ends = np.cumsum(anatomy.phases_ns.sum(axis=1))[:-1]
-        expected = np.rint(result.column("end_s") * 1e9).astype(np.int64)
+        expected = np.rint(result.of_rounds("end_s") * 1e9).astype(np.int64)
         np.testing.assert_allclose(ends, expected, rtol=0, atol=1)
-        arrived = result.column("arrived") > 0
+        arrived = result.of_rounds("arrived") > 0
         if scenario.rounds.policy.name == "synchronous" and not result.rounds.empty:
             assert ((anatomy.clients != NOBODY) == arrived).all()
 
@@ -113,8 +113,8 @@ def test_what_comes_at_the_same_instant_and_counts_later_was_not_waited_for(tmp_
     tiny = {**TINY, "fleet": {"count": 8, "compute": "10 samples/s"}, "aggregation": "fedbuff"}
     tiny["rounds"] = {**rounds, "stop": {"rounds": 4}}
     result = run(Scenario.from_dict(tiny), tmp_path, Options(time_only=True, jobs=1))[0]
-    assert len(set(result.part("upload_end_s")[:4])) == 1
-    booked = np.repeat(np.arange(4), result.column("arrived").astype(int))
+    assert len(set(result.of_clients("upload_end_s")[:4])) == 1
+    booked = np.repeat(np.arange(4), result.of_rounds("arrived").astype(int))
     counted = np.flatnonzero(result.used)
     assert [booked[counted == row].tolist() for row in result.last_counted] == [[0], [1], [2], [3]]
 

@@ -162,7 +162,7 @@ def test_runs_without_a_round_have_columns_of_numbers(tmp_path: Path) -> None:
     scenario["rounds"] = {**TINY["rounds"], "stop": {"time": "1 us"}}
     [empty] = run(Scenario.from_dict(scenario), tmp_path, Options(jobs=1))
     assert empty.n_rounds == 0
-    assert empty.column("auc").dtype == float
+    assert empty.of_rounds("auc").dtype == float
 
 
 def test_an_unknown_baseline_is_told_with_the_nearest_name(three: Comparison) -> None:

@@ -80,7 +80,7 @@ def test_a_run_that_was_stopped_otherwise_is_compared_over_as_many_rounds(tmp_pa
     told = explain(stopped)
     assert told.as_dict()["after_last_round_ns"] > 0
     assert told.elapsed_ns == round(stopped.end_s * 1e9)
-    assert all(time_s < stopped.column("end_s")[-1] for time_s in known(told).values())
+    assert all(time_s < stopped.of_rounds("end_s")[-1] for time_s in known(told).values())
 
 
 def test_what_would_change_a_selector_that_looks_at_losses_is_left_out(tmp_path: Path) -> None:
