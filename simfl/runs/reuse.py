@@ -16,6 +16,7 @@ from simfl.runs.folder.folder import (
     CHECKPOINT,
     CLIENTS,
     EVENTS,
+    PAST,
     PROVENANCE,
     REPORT,
     ROUNDS,
@@ -198,7 +199,7 @@ def prepare(
         folder.mkdir(parents=True, exist_ok=True)
         for name in (PROVENANCE, *_RESULTS):
             (folder / name).unlink(missing_ok=True)
-        for old in (*folder.glob("past-*.yaml"), *(folder / CHECKPOINT).glob("*")):
+        for old in (*folder.glob(PAST), *(folder / CHECKPOINT).glob("*")):
             old.unlink()
         remove_halves(folder)
     except OSError as error:

@@ -14,6 +14,7 @@ from simfl.errors import InputError, RunError, ScenarioError
 from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.folder import (
     CLIENTS,
+    PAST,
     PROVENANCE,
     ROUNDS,
     SCENARIO,
@@ -71,7 +72,7 @@ def verify(folder: Path, options: Options | None = None) -> Difference | None:
     stages(folder)  # what is damaged or may not be imported is told of here, not as of its copy
     with TemporaryDirectory(prefix="simfl-verify-") as top:
         # A run of which nothing is recorded but what it should be, to be resumed.
-        for path in (folder / SCENARIO, folder / PROVENANCE, *folder.glob("past-*.yaml")):
+        for path in (folder / SCENARIO, folder / PROVENANCE, *folder.glob(PAST)):
             shutil.copy(path, top)
         try:
             resume(Path(top), options)

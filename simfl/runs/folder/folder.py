@@ -16,6 +16,8 @@ from simfl.runs.folder.growing_file import PACKED, lines_of
 EVENTS, ROUNDS, CLIENTS = "events.jsonl", "rounds.csv", "clients.csv"
 SCENARIO, PROVENANCE, SUMMARY = "scenario.yaml", "provenance.json", "summary.json"
 REPORT, TRACE = "report.html", "trace.json"
+PAST = "past-*.yaml"
+"""Matches `past_names`."""
 CHECKPOINT = "checkpoint"
 SUCH_AS = "runs/NAME/default/seed-0"
 """What messages show as a run's folder."""
@@ -144,9 +146,9 @@ def require_run(folder: Path) -> None:
     )
 
 
-def past_name(number: int) -> str:
-    """Return the name of the file with the scenario in force before the `number`-th fork."""
-    return f"past-{number}.yaml"
+def past_names(forks: int) -> list[str]:
+    """Return the names of the files with the scenarios in force before each of so many forks."""
+    return [f"past-{number}.yaml" for number in range(1, forks + 1)]
 
 
 def event_log(folder: Path) -> Path:

@@ -6,10 +6,20 @@ from typing import Any
 
 from simfl.errors import InputError
 from simfl.runs.folder.eventlog import decode
-from simfl.runs.folder.folder import event_lines, past_name
+from simfl.runs.folder.folder import event_lines, past_names
 from simfl.scenario.language.yaml import read_yaml
 
 _Row = Mapping[str, Any]
+
+
+def past_scenarios(folder: Path, forks: int) -> list[_Row]:
+    """Return the scenarios in force before each of a run's forks, as plain data.
+
+    Raises:
+        OSError, ValueError, InputError: one is missing or damaged.
+    """
+    names = past_names(forks)
+    return [read_yaml((folder / name).read_text("utf-8"), name)[0] for name in names]
 
 
 class Policies:
@@ -46,10 +56,9 @@ class Policies:
 
     @classmethod
     def _read(cls, folder: Path, scenario: _Row, provenance: _Row) -> "Policies":
-        past = [past_name(n) for n, _ in enumerate(provenance.get("forks", []), start=1)]
-        before = [read_yaml((folder / file).read_text("utf-8"), file)[0] for file in past]
+        past = past_scenarios(folder, len(provenance.get("forks", [])))
         lines = event_lines(folder) if past else ()
-        return cls([*before, scenario], [decode(x) for x in lines if '"event":"forked"' in x])
+        return cls([*past, scenario], [decode(x) for x in lines if '"event":"forked"' in x])
 
     def in_round(self, round_: int) -> _Row:
         """Return the policy, with its options, by which a round went."""

@@ -18,12 +18,11 @@ from simfl.runs.folder.folder import (
     SUMMARY,
     event_lines,
     is_finished,
-    past_name,
     read_json,
     read_provenance,
 )
 from simfl.runs.folder.growing_file import lines_of
-from simfl.runs.folder.policies import Policies
+from simfl.runs.folder.policies import Policies, past_scenarios
 from simfl.scenario.language.yaml import read_yaml
 
 Row = Mapping[str, Any]
@@ -71,7 +70,6 @@ class Records:
         scenario, lines = (folder / SCENARIO).read_bytes(), list(event_lines(folder))
         data, _ = read_yaml(scenario.decode(), SCENARIO)
         provenance = read_provenance(folder)
-        past = [past_name(n) for n in range(1, len(provenance["forks"]) + 1)]
         records = cls(
             lines=lines,
             events=_events(lines),
@@ -81,7 +79,7 @@ class Records:
             provenance=provenance,
             scenario=data,
             scenario_bytes=scenario,
-            past=[read_yaml((folder / file).read_text("utf-8"), file)[0] for file in past],
+            past=past_scenarios(folder, len(provenance["forks"])),
         )
         if records.summary is not None or records.log != "full":
             return records

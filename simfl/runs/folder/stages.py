@@ -7,7 +7,7 @@ from typing import Any
 
 from simfl.build.builder import Builder
 from simfl.coordinators.replaying import ReplayingCoordinator
-from simfl.runs.folder.folder import SCENARIO, past_name, read_provenance
+from simfl.runs.folder.folder import SCENARIO, past_names, read_provenance
 from simfl.scenario import Scenario
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.policies.base import RuleChange
@@ -20,7 +20,7 @@ Stage = tuple[float, Scenario]
 def stages(folder: Path) -> list[Stage]:
     """Return the scenarios of the run in `folder`, one unless it is a fork, in their order."""
     forks = read_provenance(folder)["forks"]
-    files = [*(past_name(number) for number in range(1, len(forks) + 1)), SCENARIO]
+    files = [*past_names(len(forks)), SCENARIO]
     instants = [0.0, *(fork["at_s"] for fork in forks)]
     return [
         (at_s, Scenario.load(folder / file)) for at_s, file in zip(instants, files, strict=True)

@@ -19,7 +19,7 @@ from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.folder import (
     EVENTS,
     SCENARIO,
-    past_name,
+    past_names,
     read_provenance,
     require_run,
     resuming,
@@ -154,7 +154,7 @@ def _plan(
     }
     _refuse_what_is_there(folder, forked, overwrite)
     scenarios = [stage.to_yaml().encode() for _, stage in before]
-    files = {past_name(number): data for number, data in enumerate(scenarios, start=1)}
+    files = dict(zip(past_names(len(scenarios)), scenarios, strict=True))
     own = forked_provenance(provenance, origin, name, scenario, before[-1][1])
     return _Plan(folder, forked, {**files, EVENTS: log}, len(past), scenario.to_yaml(), own)
 
