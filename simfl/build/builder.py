@@ -21,7 +21,7 @@ from simfl.coordinators.update_path import UpdatePath
 from simfl.core.readonly import read_only
 from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
-from simfl.scenario.checks import complaints, placed
+from simfl.scenario.checks import complaints, refusal
 from simfl.scenario.scenario import Scenario
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.fleet import Fleet
@@ -81,8 +81,7 @@ class Builder:
                 self.seeds,
             )
         except Unfit as error:
-            problem = ("data", error.part), str(error)
-            raise ScenarioError("\n".join(placed(self.scenario, [problem]))) from error
+            raise refusal(self.scenario, [(("data", error.part), str(error))]) from error
 
     @cached_property
     def model(self) -> ModelFacts:
@@ -164,8 +163,8 @@ class Builder:
         Raises:
             ScenarioError: there is something.
         """
-        if problems := placed(self.scenario, endless(self.scenario, self.fleet, server)):
-            raise ScenarioError("\n".join(problems))
+        if problems := [*endless(self.scenario, self.fleet, server)]:
+            raise refusal(self.scenario, problems)
 
     def under(self, scenario: Scenario) -> "Builder":
         """Return what builds `scenario`, whose data are the same and are not made again."""

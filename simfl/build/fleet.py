@@ -14,8 +14,8 @@ from simfl.core.blame import blaming
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
-from simfl.errors import InputError, ScenarioError
-from simfl.scenario.checks import placed
+from simfl.errors import InputError
+from simfl.scenario.checks import refusal
 from simfl.scenario.distributions import Draw
 from simfl.scenario.parts.battery import Spread
 from simfl.scenario.parts.correlation import SAMPLES, Correlations, sample_ranks
@@ -87,7 +87,7 @@ def _placed(scenario: Scenario, *path: str | int) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise ScenarioError("\n".join(placed(scenario, [(path, str(error))]))) from error
+        raise refusal(scenario, [(path, str(error))]) from error
 
 
 class _Drawing:

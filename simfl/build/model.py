@@ -13,8 +13,8 @@ from simfl.core.evaluation import Evaluation
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Params
-from simfl.errors import InputError, ScenarioError
-from simfl.scenario.checks import placed
+from simfl.errors import InputError
+from simfl.scenario.checks import refusal
 from simfl.scenario.scenario import Scenario
 from simfl.scenario.whole import Objection
 from simfl.training.executors.base import Executor
@@ -41,7 +41,7 @@ def initial_model(scenario: Scenario, seeds: Seeds) -> tuple[Params, Params]:
             begin_with(scenario.weights, module)
         except InputError as error:
             problem = ("model", "weights_file"), str(error)
-            raise ScenarioError("\n".join(placed(scenario, [problem]))) from error
+            raise refusal(scenario, [problem]) from error
     return flatten(module), flatten(module, frozen=True)
 
 
@@ -62,8 +62,8 @@ def judge(
     """
     import torch
 
-    if problems := placed(scenario, _unfit(samples, facts, scenario)):
-        raise ScenarioError("\n".join(problems))
+    if problems := [*_unfit(samples, facts, scenario)]:
+        raise refusal(scenario, problems)
     if facts.batch_norm:  # files are often sorted by class
         order = seeds.stream("judged").permutation(len(samples))
         samples = Samples(samples.x[order], samples.y[order])

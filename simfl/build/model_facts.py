@@ -8,8 +8,8 @@ from simfl.components.models import linear
 from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.machine.memory import is_out_of_memory, require_memory
-from simfl.errors import InputError, ScenarioError
-from simfl.scenario.checks import placed
+from simfl.errors import InputError
+from simfl.scenario.checks import refusal
 from simfl.scenario.scenario import Scenario
 from simfl.training.compilable import MOST_LAYERS, MOST_WEIGHTS, knows
 
@@ -66,7 +66,7 @@ def model_facts(scenario: Scenario, trains: bool = False) -> ModelFacts:
         copies, what = TRAINED_COPIES if trains else 1, f"model {scenario.model.name!r}"
         require_memory(4 * copies * parameters, f"{what} with {parameters:,} parameters")
     except InputError as error:
-        raise ScenarioError("\n".join(placed(scenario, [(("model",), str(error))]))) from error
+        raise refusal(scenario, [(("model",), str(error))]) from error
     if facts is None:
         with blaming(scenario.model, "being measured", told_as=InputError):
             facts = _model_facts(scenario)

@@ -40,7 +40,7 @@ def refuse(variants: Mapping[str, Experiment], *, trains: bool = True) -> None:
     for name, scenario in variants.items():
         lines = complaints(scenario, trains=trains)
         if trains:
-            lines += placed(scenario, _of_weights(scenario))
+            lines += _placed(scenario, _of_weights(scenario))
         for line in lines:
             owners.setdefault(line, []).append(name)
     if owners:
@@ -67,10 +67,15 @@ def _of_weights(scenario: Experiment) -> Iterator[Objection]:
 
 def complaints(scenario: Experiment, *, trains: bool = True) -> list[str]:
     """Return a line for each thing that a run of `scenario` would fail of, with its place."""
-    return placed(scenario, objections(scenario, trains=trains, look=True))
+    return _placed(scenario, objections(scenario, trains=trains, look=True))
 
 
-def placed(scenario: Experiment, problems: Iterable[Objection]) -> list[str]:
+def refusal(scenario: Experiment, problems: Iterable[Objection]) -> ScenarioError:
+    """Return the error that tells of all `problems`, each with its place in the file."""
+    return ScenarioError("\n".join(_placed(scenario, problems)))
+
+
+def _placed(scenario: Experiment, problems: Iterable[Objection]) -> list[str]:
     """Return a line for each of the `problems`, with its place in the file."""
     document = scenario._document or Document.of({})
     found = [Problem(path, message) for path, message in problems]
