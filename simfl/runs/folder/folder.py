@@ -100,6 +100,12 @@ def usual_place(variant: str, seed: int) -> Path:
     return Path(variant, f"seed-{seed}")
 
 
+def study_folder(folder: Path, variant: str, seed: int) -> Path | None:
+    """Return the folder of the study that a run is of (None: the run was put somewhere else)."""
+    at_its_place = folder.parts[-2:] == usual_place(variant, seed).parts
+    return folder.parent.parent if at_its_place else None
+
+
 def is_finished(folder: Path) -> bool:
     """Whether `folder` holds a run that ended."""
     return (folder / SUMMARY).exists()

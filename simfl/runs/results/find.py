@@ -14,6 +14,7 @@ from simfl.runs.folder.folder import (
     read_json,
     refuse_torn,
     require_run,
+    study_folder,
     usual_place,
 )
 from simfl.runs.results.result import RunResult
@@ -65,10 +66,7 @@ def study_of(runs: Iterable[RunResult]) -> Path | None:
 
 
 def _study_folder(run: RunResult) -> Path | None:
-    """Return the folder of the study that a run is of (None: the run was put somewhere else)."""
-    folder = run.folder.resolve()
-    usual = usual_place(run.variant, run.seed)
-    return folder.parent.parent if folder.parts[-2:] == usual.parts else None
+    return study_folder(run.folder.resolve(), run.variant, run.seed)
 
 
 def unbegun(runs: Iterable[RunResult]) -> list[Path]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from simfl.runs.folder.folder import usual_place
+from simfl.runs.folder.folder import study_folder
 from simfl.runs.results.result import RunResult
 from simfl.scenario.language.place import as_written, flat
 
@@ -135,5 +135,4 @@ def _told(facts: Mapping[str, Any], differing: Sequence[str]) -> str:
 
 def _place(run: RunResult) -> Path:
     """Return the folder that holds a run's variants, or the run's own if it was put elsewhere."""
-    usual = usual_place(run.variant, run.seed)
-    return run.folder.parent.parent if run.folder.parts[-2:] == usual.parts else run.folder
+    return study_folder(run.folder, run.variant, run.seed) or run.folder
