@@ -50,9 +50,9 @@ class Column:
     @property
     def key(self) -> str:
         """Its name in tables for programs."""
-        name = self.metric.cost if self.target is not None else self.metric.name
         if self.ideal is not None:
             return "relative_improvement"
+        name = self.metric.cost if self.target is not None else self.metric.name
         if self.versus is not None:
             name = f"{self.metric.name.removesuffix('_s').removesuffix('_j')}_"
             name += "speedup" if self.divided else "difference"
@@ -201,10 +201,10 @@ def compare(
     results = _checked(results)
     require_several("targets", targets, "['60%']")
     groups = by_variant(results)
-    for given, name in (("baseline", baseline), ("ideal", ideal)):
-        require_kind(given, name, str | None, "the name of a variant")
-        if name and name not in groups:
-            raise InputError(f"no variant {name!r} was run{nearest(name, groups)}")
+    for argument, variant in (("baseline", baseline), ("ideal", ideal)):
+        require_kind(argument, variant, str | None, "the name of a variant")
+        if variant and variant not in groups:
+            raise InputError(f"no variant {variant!r} was run{nearest(variant, groups)}")
     if baseline is not None:  # first
         groups = {baseline: groups[baseline], **groups}
     asked = all_targets(results) if targets is None else as_targets(targets, results)
