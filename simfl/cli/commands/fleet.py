@@ -24,6 +24,7 @@ def fleet_command(
     from simfl.report.figures.savefig import check_picture, save
     from simfl.report.fleet.picture import picture
     from simfl.report.fleet.survey import survey
+    from simfl.report.fleet.text import as_text
 
     if out is not None:
         check_picture(out)
@@ -34,8 +35,6 @@ def fleet_command(
     if as_json:
         typer.echo(json.dumps(facts.as_dict(), indent=2))
         return
-    from simfl.cli._fleet_text import as_text
-
     typer.echo(as_text(facts))
     with shared.importing(allow_code):  # of variants that are not shown, too
         preview.tell_assumptions(scenario)

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl import Options, Scenario, run
-from simfl.cli._fleet_text import sentences
 from simfl.cli._preview import builder
 from simfl.report.figures.savefig import save
 from simfl.report.fleet.facts import FleetFacts, Spread
 from simfl.report.fleet.picture import picture
 from simfl.report.fleet.survey import expected_order, survey
+from simfl.report.fleet.text import sentences
 from tests.run_folders import events
 
 PARAMETERS_BYTES = 4 * 610  # 60 features and a bias, 10 classes
