@@ -54,8 +54,8 @@ class CardSum:
         self._group, self._terms = None, 0
 
 
-def add_up_there(task: "Task", batch: OrderBatch, weights: Floats, at_once: int) -> Sum:
-    """Do what `sums.add_up` does; the total is float32, rounded from float64, and known there.
+def add_up_on_card(task: "Task", batch: OrderBatch, weights: Floats, at_once: int) -> Sum:
+    """Do what `sums.add_up` does on the GPU, which then knows the total: float32, from float64.
 
     Args:
         task: what is learnt.

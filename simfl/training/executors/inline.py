@@ -39,10 +39,10 @@ class Inline(Executor):
         if not (self._on_card and weights.any()):
             return super()._sum(batch, weights)
         from simfl.training.card import models_at_once
-        from simfl.training.executors.card_sums import add_up_there
+        from simfl.training.executors.card_sums import add_up_on_card
 
         at_once = models_at_once(self.task.device, batch.model_bytes)
-        return add_up_there(self.task, batch, weights, at_once)
+        return add_up_on_card(self.task, batch, weights, at_once)
 
     @property
     def _on_card(self) -> bool:
