@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 import simpy
@@ -11,22 +11,13 @@ import simpy
 from simfl.core.component import Component
 from simfl.core.registry import Registry
 from simfl.core.types import Floats, Ids
+from simfl.sim.jitter import Jitter
 from simfl.sim.timeline import Timeline
 
 Direction = Literal["down", "up"]
 
 ROUNDING = 1e-6
 """Of a byte: what floating point may fall short of a whole byte that has moved."""
-
-
-class Variation(Protocol):
-    """How devices' own rates differ from transfer to transfer."""
-
-    def varies(self, device: int) -> bool:
-        """Return whether those of `device` do."""
-
-    def factor(self, device: int, direction: Direction, /) -> float:
-        """Return what the rate of the transfer that starts now is multiplied by until it ends."""
 
 
 class Transfer(simpy.Event, ABC):
@@ -97,7 +88,7 @@ class Network(Component, ABC):
         latency_s: Floats,
         *,
         cells: Ids | None = None,
-        variation: Variation | None = None,
+        variation: Jitter | None = None,
         folder: Path | None = None,
     ) -> Links:
         """Return the links of `n` devices.

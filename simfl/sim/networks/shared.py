@@ -13,7 +13,8 @@ from typing_extensions import override
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Ids
 from simfl.core.units import DataSize, Duration, LinkRate, Ratio
-from simfl.sim.networks.base import Direction, Links, Network, Variation, networks
+from simfl.sim.jitter import Jitter
+from simfl.sim.networks.base import Direction, Links, Network, networks
 from simfl.sim.networks.buffered_link import BufferedLink
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fifo_link import FifoLink
@@ -168,7 +169,7 @@ class Shared(Network):
         latency_s: Floats,
         *,
         cells: Ids | None = None,
-        variation: Variation | None = None,
+        variation: Jitter | None = None,
         folder: Path | None = None,
     ) -> Links:
         if cells is None:

@@ -4,8 +4,9 @@ import numpy as np
 from typing_extensions import override
 
 from simfl.core.types import Floats
+from simfl.sim.jitter import Jitter
 from simfl.sim.networks import slow_start
-from simfl.sim.networks.base import Direction, Links, Transfer, Variation
+from simfl.sim.networks.base import Direction, Links, Transfer
 from simfl.sim.networks.lines import Lines
 from simfl.sim.networks.lost_packets import Connections
 from simfl.sim.networks.transfers import LoneTransfer, SharedTransfer
@@ -33,7 +34,7 @@ class SharedLinks(Links):
         device_bps: dict[Direction, Floats],
         latency_s: Floats,
         lines: dict[Direction, Lines],
-        variation: Variation | None,
+        variation: Jitter | None,
         window: float,
         queue: float | None,
         added: float,
