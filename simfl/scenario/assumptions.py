@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -46,15 +46,14 @@ def assumptions(scenario: Scenario) -> list[Assumption]:
 
 
 def _of_seeds(scenario: Scenario) -> Iterator[Assumption]:
-    written = {} if scenario._document is None else scenario._document.data
-    if isinstance(seed := written.get("seeds"), int):  # how many, or which?
+    if isinstance(seed := _written(scenario).get("seeds"), int):  # how many, or which?
         yield Assumption(("seeds",), f"one run, with seed {seed} (several: 0-{max(seed - 1, 1)})")
     elif not scenario.seeds and not _says(scenario, "seed"):
         yield Assumption(("seed",), f"{scenario.seed}, and one run")
 
 
 def _of_learning(scenario: Scenario) -> Iterator[Assumption]:
-    written = {} if scenario._document is None else scenario._document.data
+    written = _written(scenario)
     for section, keys in DECISIVE.items():
         part = getattr(scenario, section)
         for key in keys:
@@ -119,8 +118,7 @@ def _of_fleet(scenario: Scenario) -> Iterator[Assumption]:
         "latency": "0 s",
         "availability": "always online",
     }
-    written = {} if scenario._document is None else scenario._document.data
-    if lacks_count(written.get("fleet")):
+    if lacks_count(_written(scenario).get("fleet")):
         yield Assumption(
             ("fleet", 0, "count"), f"{scenario.devices}, one for each of the data set's clients"
         )
@@ -137,6 +135,11 @@ def _of_network(scenario: Scenario) -> Iterator[Assumption]:
     network, key = scenario.network, "initial_window"
     if far and key in type(network).model_fields and not _says(network, key):
         yield Assumption(("network", key), "0 B (no slow start: links are at their rate at once)")
+
+
+def _written(scenario: Scenario) -> dict[str, Any]:
+    """Return the plain data of the document that a scenario was read from ({}: of none)."""
+    return {} if scenario._document is None else scenario._document.data
 
 
 def _says(part: BaseModel, key: str) -> bool:
