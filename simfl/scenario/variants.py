@@ -103,15 +103,16 @@ def expand(
         return [run for item in chosen for run in _runs(item, base, seeds)]
     document = source if isinstance(source, Document) else _document(base)
     runs: list[Run] = []
-    failures: list[str] = []
+    failures: dict[tuple[str, str], str] = {}
     for todo in _chosen(_combinations(base, document), only):
         scenario, problems = _changed(document, todo)
-        failures.extend(f"{problem} (in variant {todo.name!r})" for problem in problems)
+        for problem in problems:  # of the points of a sweep the first tells for all
+            asked = todo.name if base.sweep is None else ""
+            failures.setdefault((problem, asked), f"{problem} (in variant {todo.name!r})")
         if scenario is not None:
             runs.extend(_runs(todo, scenario, seeds))
     if failures:
-        told = failures if base.sweep is None else _once_per_line(failures)
-        raise ScenarioError("\n".join(dict.fromkeys(told)))
+        raise ScenarioError("\n".join(failures.values()))
     return runs
 
 
@@ -207,14 +208,6 @@ def try_out(document: Document, tune: Tune, name: str | None = None) -> Scenario
     for override in chosen:
         changed = changed.change(override)
     return read(changed)
-
-
-def _once_per_line(failures: Sequence[str]) -> list[str]:
-    """Return each problem once: with the first variant that has it."""
-    first: dict[str, str] = {}
-    for failure in failures:
-        first.setdefault(failure.rpartition(" (in variant")[0], failure)
-    return list(first.values())
 
 
 def _chosen(todo: Sequence[_Todo], only: Sequence[str] | None) -> Sequence[_Todo]:
