@@ -5,7 +5,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -91,9 +90,9 @@ def points(sweep: Sweep, seed: int, place: Place | None = None) -> list[Point]:
             f"{where}sweep: {count:,} combinations, at most {MOST_POINTS:,} can be run; "
             "`random: 100` draws some of them"
         )
-    if sweep.random is None or sweep.random >= count:
-        return [tuple(factor for part in parts for factor in part) for parts in product(*axes)]
-    chosen = _drawn(count, sweep.random, Seeds(seed).stream("sweep"))
+    chosen: Sequence[int] = range(count)
+    if sweep.random is not None and sweep.random < count:
+        chosen = _drawn(count, sweep.random, Seeds(seed).stream("sweep"))
     return [_combination(axes, number) for number in chosen]
 
 
@@ -109,6 +108,7 @@ def _drawn(count: int, size: int, rng: Rng) -> list[int]:
 
 
 def _combination(axes: Sequence[Sequence[Point]], number: int) -> Point:
+    """Return the combination of that number, the last axis changing fastest."""
     parts: list[Point] = []
     for axis in reversed(axes):
         number, index = divmod(number, len(axis))
