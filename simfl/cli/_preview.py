@@ -86,13 +86,10 @@ def _of_any(
     lines: "Mapping[str, Iterable[tuple[Location, str]]]",
 ) -> "Iterator[tuple[Location, str]]":
     """Yield the `lines` of all variants, those of only some with their names."""
+    from simfl.core.words import owners
     from simfl.report.formats import FEW, listed
 
-    owners: dict[tuple[Location, str], list[str]] = {}
-    for name, own in lines.items():
-        for path, text in own:
-            owners.setdefault((path, text), []).append(name)
-    for (path, text), names in owners.items():
+    for (path, text), names in owners(lines).items():
         yield path, text if len(names) == len(lines) else f"{text} ({listed(names, FEW)})"
 
 

@@ -1,7 +1,10 @@
-"""How much a message shows of what may be long."""
+"""What messages list: the first of what may be many, and who says the same."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from itertools import islice
+from typing import TypeVar
+
+_Line = TypeVar("_Line", bound=Hashable)
 
 LONGEST_TEXT = 60
 """Characters of what somebody has written."""
@@ -15,3 +18,16 @@ def few(words: Iterable[str], most: int = 3, between: str = ", ") -> str:
     """
     first = list(islice(words, most + 1))
     return between.join([*first[:most], "..."] if len(first) > most else first)
+
+
+def owners(lines: Mapping[str, Iterable[_Line]]) -> dict[_Line, list[str]]:
+    """Return the names of those who say each line, in the order in which lines first come.
+
+    >>> owners({"a": ["x", "y"], "b": ["y"]})
+    {'x': ['a'], 'y': ['a', 'b']}
+    """
+    names: dict[_Line, list[str]] = {}
+    for name, own in lines.items():
+        for line in own:
+            names.setdefault(line, []).append(name)
+    return names

@@ -7,6 +7,7 @@ import numpy as np
 
 from simfl.core.rows import COUNTED, MOVED
 from simfl.core.units import DATA_SIZE, ENERGY, parse_quantity
+from simfl.core.words import owners
 from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.report.formats import FEW, SOME
@@ -161,9 +162,7 @@ def short_of_memory(groups: Groups) -> list[str]:
 
 def unpowered(groups: Groups) -> list[str]:
     """Say which devices count as if they took no energy."""
-    silent: dict[tuple[str, ...], list[str]] = {}
-    for name, runs in groups.items():
-        silent.setdefault(tuple(runs[0].unpowered), []).append(name)
+    silent = owners({name: [tuple(runs[0].unpowered)] for name, runs in groups.items()})
     return [
         f"it is not known what devices of {formats.listed(list(who))} draw"
         f"{'' if len(names) == len(groups) else f' with {formats.listed(names, SOME)}'} "
@@ -175,13 +174,10 @@ def unpowered(groups: Groups) -> list[str]:
 
 def not_meant(groups: Groups) -> list[str]:
     """Say what of the scenarios may not be what was meant, and whose."""
-    owners: dict[str, list[str]] = {}
-    for name, runs in groups.items():
-        for line in runs[0].provenance.get("cautions", []):
-            owners.setdefault(str(line), []).append(name)
+    cautions = {n: map(str, runs[0].provenance.get("cautions", [])) for n, runs in groups.items()}
     return [
         f"{line}{'' if len(names) == len(groups) else f' ({formats.listed(names, SOME)})'}."
-        for line, names in owners.items()
+        for line, names in owners(cautions).items()
     ]
 
 
@@ -190,9 +186,8 @@ def unlike(groups: Groups) -> list[str]:
 
     Variants of one scenario differ as they are meant to.
     """
-    told, by_samples = [], dict[str, list[str]]()
-    for name, runs in groups.items():
-        by_samples.setdefault(judged_on(runs[0]), []).append(name)
+    told = []
+    by_samples = owners({name: [judged_on(runs[0])] for name, runs in groups.items()})
     if len(by_samples) > 1:
         train, test = (formats.listed(by_samples[on], FEW) for on in ("train", "test"))
         told.append(
@@ -218,12 +213,12 @@ def _at(run: RunResult, path: Sequence[str]) -> str:
 
 def alike(groups: Groups) -> list[str]:
     """Say which variants did the same in every round: a deadline, say, that nobody misses."""
-    by_course: dict[tuple[tuple[int, bytes], ...], list[str]] = {}
-    for name, runs in groups.items():
-        course = tuple((run.seed, run.round_rows[COURSE].to_numpy(float).tobytes()) for run in runs)
-        by_course.setdefault(course, []).append(name)
+    courses = {
+        name: [tuple((r.seed, r.round_rows[COURSE].to_numpy(float).tobytes()) for r in runs)]
+        for name, runs in groups.items()
+    }
     sets: dict[bool, list[list[str]]] = {}
-    for names in by_course.values():
+    for names in owners(courses).values():
         if len(names) > 1:
             clock_only = all(run.time_only for name in names for run in groups[name])
             sets.setdefault(clock_only, []).append(names)

@@ -15,6 +15,7 @@ from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture, Circumstances
 from simfl.core.component import Component, overrides
 from simfl.core.target import metric_of
+from simfl.core.words import owners
 from simfl.errors import InputError, ScenarioError
 from simfl.scenario.document import Document
 from simfl.scenario.language.place import Location
@@ -36,18 +37,12 @@ def refuse(variants: Mapping[str, Experiment], *, trains: bool = True) -> None:
     Raises:
         ScenarioError: everything that they can't go with, each with its place.
     """
-    owners: dict[str, list[str]] = {}
-    for name, scenario in variants.items():
-        lines = complaints(scenario, trains=trains)
-        if trains:
-            lines += _placed(scenario, _of_weights(scenario))
-        for line in lines:
-            owners.setdefault(line, []).append(name)
-    if owners:
+    told = owners({name: _lines(scenario, trains) for name, scenario in variants.items()})
+    if told:
         raise ScenarioError(
             "\n".join(
                 line if len(names) == len(variants) else f"{line} (in variant {names[0]!r})"
-                for line, names in owners.items()
+                for line, names in told.items()
             )
         )
 
@@ -63,6 +58,11 @@ def _of_weights(scenario: Experiment) -> Iterator[Objection]:
         begin_with(scenario.weights, build(scenario.model, *scenario.inputs_and_outputs()))
     except InputError as error:
         yield ("model", "weights_file"), str(error)
+
+
+def _lines(scenario: Experiment, trains: bool) -> list[str]:
+    lines = complaints(scenario, trains=trains)
+    return lines + _placed(scenario, _of_weights(scenario)) if trains else lines
 
 
 def complaints(scenario: Experiment, *, trains: bool = True) -> list[str]:

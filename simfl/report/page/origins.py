@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simfl.core.words import owners
 from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.report.page.tables import Cell, Table, name_cell
@@ -86,13 +87,10 @@ def _said(runs: Mapping[str, RunResult]) -> dict[str, dict[str, str]]:
 
 def _assumed(groups: Groups) -> list[str]:
     """Return what was assumed, not given; where only some variants assume it, with their names."""
-    owners: dict[str, list[str]] = {}
-    for name, members in groups.items():
-        for line in members[0].provenance.get("assumed", []):
-            owners.setdefault(str(line), []).append(name)
+    assumed = {n: map(str, runs[0].provenance.get("assumed", [])) for n, runs in groups.items()}
     return [
         line if len(names) == len(groups) else f"{line} ({formats.listed(names)})"
-        for line, names in owners.items()
+        for line, names in owners(assumed).items()
     ]
 
 
