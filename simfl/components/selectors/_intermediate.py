@@ -201,13 +201,13 @@ def _leading(basis: Floats, distances_applied: Floats, rank: int) -> Floats:
     return mixtures
 
 
-def _tiles(known: int, n: int, size: int = _TILE) -> Iterator[tuple[slice, slice]]:
+def _tiles(known: int, n: int) -> Iterator[tuple[slice, slice]]:
     """Yield the blocks of an `(n, n)` symmetric table, but for the first `(known, known)` of it.
 
     On and above its diagonal.
     """
     old, new = (
-        [slice(start, min(start + size, end)) for start in range(begin, end, size)]
+        [slice(start, min(start + _TILE, end)) for start in range(begin, end, _TILE)]
         for begin, end in ((0, known), (known, n))
     )
     yield from product(old, new)

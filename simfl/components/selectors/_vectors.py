@@ -11,6 +11,9 @@ Vectors = NDArray[Any]
 """`(n, p)` float32."""
 Metric = Literal["L2", "squared_L2", "L1", "arccos"]
 
+_BLOCK = 1 << 15
+"""Numbers of each vector that are multiplied in float64 at a time."""
+
 
 def stored(known: Vectors | None, n: int, clients: Ids, values: NDArray[np.floating]) -> Vectors:
     """Return a copy of `known` `(n, d)` with the rows of `clients` replaced; unknown rows are NaN.
@@ -72,10 +75,10 @@ def _norms(vectors: Vectors) -> Floats:
     return np.sqrt(squares)
 
 
-def _products(rows: Vectors, to: Vectors, block: int = 1 << 15) -> Floats:
+def _products(rows: Vectors, to: Vectors) -> Floats:
     """Return `(rows, to)` inner products in float64 without a float64 copy of everything."""
     total = np.zeros((len(rows), len(to)))
-    for start in range(0, rows.shape[1], block):
-        part = slice(start, start + block)
+    for start in range(0, rows.shape[1], _BLOCK):
+        part = slice(start, start + _BLOCK)
         total += rows[:, part].astype(np.float64) @ to[:, part].astype(np.float64).T
     return total
