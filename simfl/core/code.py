@@ -112,37 +112,63 @@ def named_class(name: str) -> object:
             Python takes another module for that file, or has an older one.
         Exception: whatever the module raises.
     """
-    module, _, attribute = name.partition(":")
-    folder = folder_beside().resolve()
-    if by_file := module.endswith(".py"):
-        file = (folder / module).resolve()
-        folder, module = file.parent, file.stem
-        if _folder.get() is not None and not file.is_file():  # workers have another folder
-            hint = _likely(file.name, [near.name for near in folder.glob("*.py")], alike=0.8)
-            raise NotImported(f"can't be imported: there is no file {file}{hint}")
+    place, _, attribute = name.partition(":")
+    if place.partition(".")[0] == "simfl" and not place.endswith(".py"):
+        module, imported = place, importlib.import_module(place)
     else:
-        file = (folder / Path(*module.split("."))).with_suffix(".py")
-        package = file.with_suffix("") / "__init__.py"  # which Python prefers
-        file = package if package.is_file() else file
-    own = module.partition(".")[0] == "simfl" and not by_file
-    lies_beside = file.is_file() and not own
-    if not own and not _allows.get()(folder, file if lies_beside else None):
-        where = f" in {file}" if lies_beside else ""
-        once = "; once given, it holds until Python code there changes" if lies_beside else ""
-        raise NotImported(f"runs code{where}; give --allow-code to allow it{once}")
-    if lies_beside and str(folder) not in sys.path:
-        sys.path.append(str(folder))  # last: nothing installed is hidden; workers inherit it
-        importlib.invalidate_caches()
-    imported = importlib.import_module(module)
-    if lies_beside and Path(imported.__file__ or "").resolve() != file.resolve():
-        raise NotImported(f"can't be imported: another module is called {module!r}; rename {file}")
-    if lies_beside:
-        _refuse_stale(imported, file)
+        folder, module, file = _found(place)
+        _refuse_what_is_not_allowed(folder, file)
+        imported = _import(module, folder, file)
     if not hasattr(imported, attribute):
         names = [known for known, what in vars(imported).items() if _is_of(module, what)]
         what = f"{module!r} has no {attribute!r}{_likely(attribute, names)}"
         raise NotImported(f"can't be imported: {what}")
     return getattr(imported, attribute)
+
+
+def _found(place: str) -> tuple[Path, str, Path | None]:
+    """Return the folder of a module, its name, and its file (None: it does not lie there).
+
+    Args:
+        place: ``module`` or ``path.py``.
+
+    Raises:
+        NotImported: there is no such file.
+    """
+    folder = folder_beside().resolve()
+    if place.endswith(".py"):
+        file = (folder / place).resolve()
+        folder, module = file.parent, file.stem
+        if _folder.get() is not None and not file.is_file():  # workers have another folder
+            hint = _likely(file.name, [near.name for near in folder.glob("*.py")], alike=0.8)
+            raise NotImported(f"can't be imported: there is no file {file}{hint}")
+    else:
+        file, module = (folder / Path(*place.split("."))).with_suffix(".py"), place
+        package = file.with_suffix("") / "__init__.py"  # which Python prefers
+        file = package if package.is_file() else file
+    return folder, module, file if file.is_file() else None
+
+
+def _refuse_what_is_not_allowed(folder: Path, file: Path | None) -> None:
+    if _allows.get()(folder, file):
+        return
+    where = "" if file is None else f" in {file}"
+    once = "" if file is None else "; once given, it holds until Python code there changes"
+    raise NotImported(f"runs code{where}; give --allow-code to allow it{once}")
+
+
+def _import(module: str, folder: Path, file: Path | None) -> ModuleType:
+    """Import a module: that in the `file` if it lies in the `folder`, and no other of its name."""
+    if file is None:
+        return importlib.import_module(module)
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))  # last: nothing installed is hidden; workers inherit it
+        importlib.invalidate_caches()
+    imported = importlib.import_module(module)
+    if Path(imported.__file__ or "").resolve() != file.resolve():
+        raise NotImported(f"can't be imported: another module is called {module!r}; rename {file}")
+    _refuse_stale(imported, file)
+    return imported
 
 
 def _likely(name: str, known: Sequence[str], alike: float = 0.6) -> str:
