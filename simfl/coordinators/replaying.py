@@ -1,8 +1,8 @@
 """Resume is replay: recorded decisions drive the clock again, without training.
 
-SimPy's generators can't be saved, so a resumed run walks through its own event log: every answer
-that the server once got is read from there until the last checkpoint, where the state of model,
-selector and aggregator is restored and real answers take over.
+SimPy's generators can't be saved, so a resumed run walks through its own event log.  Every answer
+that the server got before is read from there, up to the last checkpoint.  There the state of model,
+selector and aggregator is restored, and real answers take over.
 """
 
 from collections.abc import Callable, Iterable, Sequence

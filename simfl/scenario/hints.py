@@ -48,13 +48,17 @@ class Unknown:
         return str(self.path[-1])
 
     def hint(self, data: Mapping[str, Any]) -> str:
-        """Return a hint at what was meant, in a scenario with such `data`.
+        """Return a hint at what was meant, in a scenario with such `data`: the first that there is.
 
-        That is how a path is written in a file, or a target, a missing key whose description has
-        the word, one beside it but for a letter, a key that is called so elsewhere and takes such a
-        value, one beside it that is spelt alike, one elsewhere, an option of other components, a
-        key that is called so elsewhere and may lack but a unit, one beside it whose description has
-        the word, or one elsewhere; or else all there are beside it.
+        1. How a path, or a target, is written in a file.
+        2. A missing key whose description has the word.
+        3. A key beside it that differs in a letter.
+        4. A key elsewhere that is called so and takes such a value.
+        5. A key beside it, or else one elsewhere, that is spelt alike.
+        6. An option of other components.
+        7. A key elsewhere that is called so, where the value may only lack its unit.
+        8. A key beside it, or else one elsewhere, whose description has the word.
+        9. All keys beside it.
         """
         beside = [] if self.owner is None else option_names(self.owner)
         if hint := _rewritten(self.name, beside) or self._as_target():

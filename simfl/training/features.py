@@ -1,11 +1,15 @@
 """Per-sample features that coresets are chosen by (docs/algorithms.md, B.3).
 
-`last_layer_gradient` is the gradient of a sample's loss with respect to the last linear layer's
-bias and weight, ``[d, d (x) h]`` with `h` that layer's input and `d` that with respect to its
-output: for cross-entropy `p - y` (times the slope of an output sigmoid, if there is one);
-`input_gradient` is ``W^T d``, the gradient with respect to `h` (FedCore, section 4.3);
-`logit_gradient` is that with respect to the model's output, `p - y`; `inputs` are the samples
-themselves, flattened.  Rows are never divided by the batch size.
+Gradients are of a sample's loss.  With `h` the input of the last linear layer, and `d` the gradient
+with respect to its output (for cross-entropy `p - y`, times the slope of an output sigmoid, if
+there is one):
+
+- `last_layer_gradient` is that with respect to the layer's bias and weight, ``[d, d (x) h]``;
+- `input_gradient` is that with respect to `h`, ``W^T d`` (FedCore, section 4.3);
+- `logit_gradient` is that with respect to the model's output, `p - y`;
+- `inputs` are the samples themselves, flattened.
+
+Rows are never divided by the batch size.
 """
 
 import numpy as np

@@ -1,14 +1,20 @@
 """How much memory a client needs to train: an estimate from the module itself.
 
-Training holds, in float32, the parameters, their gradients, what the optimizer remembers of each
-(one number with momentum, two with Adam), the global model if it is proximal, two control variates
-if the aggregator corrects gradients (SCAFFOLD: the server's and the client's own), and for one
-mini-batch all that autograd keeps from the forward pass for the backward pass: activations,
-indices and masks.  The last is measured, by letting PyTorch tell what it saves for one and for two
-samples; it grows linearly with the batch.  Of losses cross-entropy stands for all, which keep about
-as much.  Parameters that are frozen have no gradient, and nothing is remembered of them.  Left out
-is what lives for a moment only (a layer's workspace and the gradient of its activations) and what
-the runtime itself takes, so the true peak is somewhat higher.
+Training holds, in float32:
+
+- the parameters and their gradients;
+- what the optimizer remembers of each: one number with momentum, two with Adam;
+- the global model, if training is proximal;
+- two control variates, if the aggregator corrects gradients (SCAFFOLD: the server's and the
+  client's own);
+- of one mini-batch what autograd keeps from the forward pass for the backward pass: activations,
+  indices and masks.
+
+The last is measured: PyTorch tells what it saves for one and for two samples, and it grows linearly
+with the batch.  Cross-entropy stands for all losses, which keep about as much.  Parameters that are
+frozen have no gradient, and nothing is remembered of them.  Left out is what lives for a moment
+only (a layer's workspace and the gradient of its activations) and what the runtime itself takes, so
+the true peak is somewhat higher.
 """
 
 import torch

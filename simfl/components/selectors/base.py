@@ -22,10 +22,15 @@ from simfl.core.registry import Registry
 from simfl.core.types import Floats, Ids, Rng
 
 Report = Literal["loss", "fc1_profile", "gradient", "update", "trial"]
-"""What a probe asks of a client: its mean local loss at a model (4 bytes up); its mean FC-1
-pre-activation (4 bytes per unit of the layer up); its mean local gradient (a model up); its update
-after one full local training (a model up); `trial`: train, average what came back and keep that
-average aside as the trial model (a model up), which a later probe can measure losses at."""
+"""What a probe asks of a client, and what each answer costs on the way up.
+
+- `loss`: its mean local loss at a model (4 bytes).
+- `fc1_profile`: its mean FC-1 pre-activation (4 bytes per unit of the layer).
+- `gradient`: its mean local gradient (a model).
+- `update`: its update after one full local training (a model).
+- `trial`: the same, but the average of what comes back is kept aside as the trial model, at which a
+  later probe can measure losses (a model).
+"""
 
 
 @dataclass(frozen=True)
@@ -206,10 +211,14 @@ class Selector(Component, ABC):
     needs_updates: ClassVar[bool] = False
     """Whether `observe` is to be given the participants' updates."""
     wants: ClassVar[tuple[str, ...]] = ()
-    """Extra measurements that participants make and upload beside their update (read it from the
-    object, since options may decide): `loss`, the mean local loss at the model they received,
-    before training (4 bytes); `squared_loss`, the mean squared per-sample loss while training
-    (4 bytes); `gradient`, the mean local gradient at the model they received (a model)."""
+    """Extra measurements that participants make and upload beside their update.
+
+    Read it from the object, since options may decide.
+
+    - `loss`: the mean local loss at the model they received, before training (4 bytes).
+    - `squared_loss`: the mean squared per-sample loss while training (4 bytes).
+    - `gradient`: the mean local gradient at the model they received (a model).
+    """
     needs_training: ClassVar[bool] = False
     """Whether its choice rests on losses, profiles or updates."""
     oracle: ClassVar[bool] = False

@@ -1,8 +1,8 @@
 """A fleet before anything is trained: how fast, how well connected, how often online, who is late.
 
-The percentiles are those of the very devices that a run of the scenario would have; the expected
-round is exact for a cohort drawn uniformly from those that hold data, everybody online, every link
-its own, rates as they are nominally and everybody doing the full workload.
+The percentiles are those of the very devices that a run of the scenario would have.  The expected
+round is exact where the cohort is drawn uniformly from those that hold data, everybody is online
+and does the full workload, no link is shared, and rates are nominal.
 """
 
 import math

@@ -23,9 +23,9 @@ _DIGITS = 8
 def by_variant(results: Iterable[RunResult]) -> dict[str, list[RunResult]]:
     """Return runs by variant, in the order in which variants first come; seeds inside.
 
-    Runs of several scenarios are told apart by the scenario's name, runs of one variant whose
-    scenarios differ in more than the seed by what they differ in, and runs of the same variant and
-    seed, which can't all be repetitions of one thing, by where they are.
+    Runs of several scenarios are told apart by the scenario's name.  Runs of one variant whose
+    scenarios differ in more than the seed are told apart by what they differ in.  Runs of the same
+    variant and seed can't all be repetitions of one thing: they are told apart by where they are.
     """
     results = list(results)
     several = len({run.name for run in results}) > 1
