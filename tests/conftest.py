@@ -12,10 +12,10 @@ from simfl import Options, RunResult, Scenario, run
 from simfl.errors import InputError, RunError
 from tests.tiny import TINY, RunTiny
 
-# The same examples every time: what explores is `make soak`.
-settings.register_profile("same", derandomize=True)
-if "SIMFL_SOAK" not in os.environ:
-    settings.load_profile("same")
+# The same examples every time: what explores is `make soak`.  How long one takes is no matter.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.load_profile("explore" if "SIMFL_SOAK" in os.environ else "same")
 
 
 @pytest.fixture(autouse=True, scope="session")

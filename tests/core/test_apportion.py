@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from simfl.core.apportion import apportion, apportion_seats, whole_share
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     total=st.integers(0, 1000),
     weights=st.lists(st.floats(0.01, 100), min_size=1, max_size=20),
@@ -24,7 +24,7 @@ def test_equal_remainders_of_whole_weights_go_to_the_first() -> None:
     assert apportion(4, np.array([1, 4, 7])).tolist() == [1, 1, 2]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(
     percent=st.integers(0, 100),
     hundreds=st.integers(1, 10**9),
@@ -44,7 +44,7 @@ def test_a_share_between_two_numbers_is_rounded_as_asked() -> None:
         assert whole_share(0.5, 2 * half + 1, up=True) == half + 1
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(sizes=st.lists(st.integers(1, 500), min_size=1, max_size=12), share=st.floats(0, 1))
 def test_apportionment(sizes: list[int], share: float) -> None:
     total = np.array(sizes)

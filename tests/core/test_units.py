@@ -142,7 +142,7 @@ def test_what_is_no_quantity(value: object, dimension: Dimension, words: str) ->
     assert words in str(told.value)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.one_of(st.floats(1e-6, 1e3), st.floats(1e3, 8.6e7)))
 def test_durations_that_reports_print_are_read_back(seconds: float) -> None:
     digits = max(0.05, 0.5 * 3600 if seconds >= 86400 else 30 if seconds >= 3600 else 0.5)
@@ -152,7 +152,7 @@ def test_durations_that_reports_print_are_read_back(seconds: float) -> None:
 numbers = st.floats(0, 1e12, allow_nan=False).map(abs)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.sampled_from(DIMENSIONS), numbers)
 def test_text_gives_back_the_identical_float(dimension: Dimension, value: float) -> None:
     if value > 0 or not dimension.positive:
@@ -161,7 +161,7 @@ def test_text_gives_back_the_identical_float(dimension: Dimension, value: float)
         assert text.split()[1] in dimension.units
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.decimals(0, 10**9, places=4, allow_nan=False))
 def test_conversion_rounds_once(number: Any) -> None:
     assert parse_quantity(f"{number} ms", DURATION) == float(Fraction(number) / 1000)
@@ -247,13 +247,13 @@ def test_a_share_of_any_size_has_a_percent_sign_above_one() -> None:
         parse_share(4.6, None)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.floats(0, 1))
 def test_shares_survive_as_text(share: float) -> None:
     assert PERCENT.validate_python(PERCENT.dump_python(share, mode="json")) == share
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.floats(0, 1000))
 def test_shares_of_any_size_survive_as_text(share: float) -> None:
     ratio = TypeAdapter(Ratio)

@@ -36,7 +36,6 @@ def random_cases(short: int, full: int) -> settings:
     """Return how Hypothesis goes about it: the same cases each time, but in a soak new ones."""
     return settings(
         max_examples=cases(short, full),
-        deadline=None,
         derandomize=not SOAKS,
         database=None,
         print_blob=True,

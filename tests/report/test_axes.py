@@ -13,7 +13,7 @@ from simfl.report.svg import Plot
 
 
 @given(st.floats(1e-6, 1e12), st.floats(0, 0.999))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_linear_axes_have_a_few_ticks_inside(high: float, share: float) -> None:
     axis = linear("x", high * share, high, units=TIME_UNITS)
     places = [axis.place(value) for value, _ in axis.ticks]
@@ -51,7 +51,7 @@ def test_small_numbers_have_small_units() -> None:
 
 
 @given(st.floats(-9, 15), st.booleans(), st.booleans())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_ticks_have_room_beside_the_name_of_their_axis(size: float, small: bool, log: bool) -> None:
     high = 10**size
     y = logarithmic("y", high / 1e5, high) if log else linear("y", 0.0, high)
@@ -74,7 +74,7 @@ def test_names_on_an_axis_are_cut_to_its_width_and_stay_when_it_is_zoomed() -> N
 
 
 @given(st.floats(1e-6, 1e9), st.floats(1, 1e8))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_logarithmic_axes_hold_their_values(low: float, ratio: float) -> None:
     axis = logarithmic("x", low, low * ratio)
     assert axis.low <= low * (1 + 1e-12)

@@ -90,7 +90,7 @@ def test_the_gaussian_is_exact() -> None:
     assert gaussian_epsilon(5, 0, 1e-5) == gaussian_epsilon(1e9, 1, 1e-5) == 0
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(
     noise=st.floats(1e-3, 50),
     rate=st.floats(0, 1),

@@ -38,7 +38,7 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, item in inner for place in places(item, (*path, key)))]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_accepted_or_refused_in_words(data: st.DataObject) -> None:
     base = deepcopy(data.draw(st.sampled_from(BASES)))

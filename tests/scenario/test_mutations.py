@@ -39,7 +39,7 @@ def damaged(draw: st.DrawFn) -> tuple[str, str]:
     return name, text
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(damaged())
 def test_refused_with_a_place_or_valid(case: tuple[str, str]) -> None:
     name, text = case

@@ -86,7 +86,7 @@ def test_written_out_and_read_again_it_is_the_same(data: dict[str, Any]) -> None
 quantities = st.floats(1e-9, 1e12)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     rate=quantities,
     latency=quantities,

@@ -228,7 +228,7 @@ POLICIES = [
 ]
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_every_joule_of_a_fleet_that_is_always_on_is_in_one_column(data):
     n = data.draw(st.integers(1, 6))

@@ -301,7 +301,7 @@ def test_a_tier_s_deadline_calls_stragglers_off():
 # All of them -----------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_policy_on_any_fleet_keeps_its_books(data):
     """`sim_world.check` holds whatever the fleet does."""

@@ -98,7 +98,7 @@ def test_without_a_deadline_carrying_changes_nothing():
     assert plain.events == carried.events
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     rates=st.lists(st.floats(0.05, 10), min_size=3, max_size=10),
     late=st.sampled_from(["drop", "carry"]),

@@ -117,7 +117,7 @@ def test_only_synchronous_rounds_have_a_quorum():
         Rounds.model_validate({"policy": "fedbuff", "min_clients": 3})
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_no_round_begins_with_fewer(data):
     n = data.draw(st.integers(1, 6))

@@ -91,7 +91,7 @@ def test_is_there_only_until_its_idle_power_has_drained_it() -> None:
 steps = st.lists(st.tuples(st.floats(0.1, 30), st.floats(0, 8)), min_size=1, max_size=12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(steps=steps, edges=st.lists(st.floats(0.5, 200), min_size=2, max_size=8, unique=True))
 def test_charge_is_the_integral_of_power(
     steps: Sequence[tuple[float, float]], edges: list[float]

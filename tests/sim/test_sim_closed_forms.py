@@ -12,7 +12,7 @@ from tests.sim.sim_world import FakeCoordinator, make, make_fleet
 positive = st.floats(1e-3, 1e6, allow_nan=False)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     rate=positive, down=positive, up=positive, latency=st.floats(0, 100), samples=st.integers(1, 99)
 )
@@ -37,7 +37,7 @@ def test_the_second_round_takes_as_long_as_the_first():
     assert np.diff([0, *ends]) == pytest.approx([ends[0]] * 3, rel=1e-12)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(data=st.data(), n=st.integers(1, 8))
 def test_a_synchronous_round_takes_the_maximum(data, n):
     rates = data.draw(st.lists(positive, min_size=n, max_size=n))

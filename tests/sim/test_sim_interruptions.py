@@ -163,7 +163,7 @@ def test_a_client_paused_for_long_is_not_chosen_meanwhile():
     assert world.rounds[3].end_s == 45
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(
     cuts=st.lists(st.floats(0.01, 30), min_size=1, max_size=6, unique=True),
     mode=st.sampled_from(["abort", "pause", "salvage"]),

@@ -15,7 +15,7 @@ def order(plan, seed=5, round_=1):
     return WorkOrder(3, 0, round_, 0, plan, seed)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     n=st.integers(0, 40),
     batch=st.integers(1, 12),

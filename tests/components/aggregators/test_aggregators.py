@@ -77,7 +77,7 @@ def test_nobody_moved_nobody_moves(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(n=st.integers(1, 9), seed=st.integers(0, 10**6))
 def test_order_and_base_are_untouched(name: str, n: int, seed: int) -> None:
     """Whoever stands where in the list has the same say; arguments are not written to."""

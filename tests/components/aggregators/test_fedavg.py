@@ -50,7 +50,7 @@ def test_nobody_with_samples_leaves_the_model() -> None:
     assert mean([contribution(3, 0), contribution(5, 2)]).tolist() == [5.0]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     n=st.integers(1, 30),
     seed=st.integers(0, 10**6),

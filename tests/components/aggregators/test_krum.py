@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -39,7 +39,6 @@ def by_the_paper(models: Floats, byzantine: int, keep: int) -> Floats:
     return np.mean([models[i] for i in np.argsort(scores)[:keep]], axis=0)
 
 
-@settings(deadline=None)
 @given(data=st.data(), n=st.integers(3, 12), seed=st.integers(0, 10**6))
 def test_as_in_the_paper(data: st.DataObject, n: int, seed: int) -> None:
     byzantine = data.draw(st.integers(0, (n - 3) // 2))

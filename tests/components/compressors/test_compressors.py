@@ -53,7 +53,7 @@ def test_quantisation_is_unbiased(bits: int) -> None:
     assert np.abs(mean - values).max() < 5 * step / 126
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=40), st.sampled_from([4, 8]))
 def test_quantisation_errs_by_one_level_at_most(values: list[float], bits: int) -> None:
     exact = update(*values)

@@ -40,7 +40,7 @@ def test_points_on_a_line(seed: int) -> None:
     assert cost(LINE, rows) == 3
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @example(n=7, b=2, grid=True, seed=7)
 @given(
     n=st.integers(1, 12),
@@ -64,7 +64,7 @@ def test_no_single_swap_improves(n: int, b: int, grid: bool, seed: int) -> None:
         assert cost(x, swapped) >= cost(x, rows) - 1e-9
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     m=st.integers(1, 60),
     classes=st.integers(1, 6),
@@ -94,7 +94,7 @@ def test_contract(name: str, m: int, classes: int, b: int, per_class: bool, seed
             assert weights[labels[rows] == label].sum() == count
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(b=st.integers(1, 40), per_class=st.booleans(), seed=st.integers(0, 10**6))
 def test_gradient_bound(b: int, per_class: bool, seed: int) -> None:
     """FedCore, Eq. 3-5: ||sum_j g_j - sum_k delta_k g_k|| <= sum_j min_k ||g_j - g_k||."""

@@ -19,7 +19,7 @@ def assert_disjoint(dealt):
 
 
 @pytest.mark.parametrize("name", GENERIC)
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_rows_are_dealt_at_most_once(name, data):
     n = data.draw(st.integers(200, 600))

@@ -77,7 +77,7 @@ def test_even_sizes_of_pure_clients_are_the_class_sizes():
     np.testing.assert_allclose(sizes, demand)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000))
 def test_even_sizes_are_optimal_under_the_bound(seed):
     """Karush-Kuhn-Tucker: x = max(1, Q'y) for some y, and the equations hold."""

@@ -124,7 +124,7 @@ def test_gradient_by_finite_differences(missing: bool) -> None:
     assert found[1] == pytest.approx(numeric, rel=1e-5, abs=1e-5)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 12), d=st.integers(1, 6))
 def test_invariants_of_the_selection(seed: int, n: int, d: int) -> None:
     rng = np.random.default_rng(seed)

@@ -35,7 +35,7 @@ def check_unbiased(urns: Ids, samples: Ids, m: int) -> None:
     assert np.all(variance <= p * (1 - p) / m + 1e-12)  # multinomial sampling's
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     samples=st.lists(st.integers(1, 10**6), min_size=2, max_size=40),
     seed=st.integers(0, 10**6),
@@ -134,7 +134,6 @@ def test_only_participants_rows_change() -> None:
         assert state["_distances"] == pytest.approx(expected, abs=1e-9)
 
 
-@settings(deadline=None)
 @given(members=st.lists(st.integers(0, 5), min_size=2, max_size=30), seed=st.integers(0, 10**6))
 def test_clients_that_are_alike_are_compared_once(members: list[int], seed: int) -> None:
     groups, group, sizes = np.unique(members, return_inverse=True, return_counts=True)
@@ -152,7 +151,6 @@ def clusters_of(merges: Merges) -> set[frozenset[int]]:
     return set(clusters)
 
 
-@settings(deadline=None)
 @given(members=st.lists(st.integers(0, 25), min_size=2, max_size=60), seed=st.integers(0, 10**6))
 def test_clusters_are_those_of_all_points_compared(members: list[int], seed: int) -> None:
     groups, group = np.unique(members, return_inverse=True)

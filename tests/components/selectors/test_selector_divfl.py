@@ -31,7 +31,7 @@ def test_greedy_choice_on_a_line() -> None:
     assert min(cost(distance, list(S)) for S in combinations(range(6), 3)) == 3
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 12), data=st.data())
 def test_lazy_equals_plain_greedy(seed: int, n: int, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, n))

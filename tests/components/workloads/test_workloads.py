@@ -126,7 +126,7 @@ def test_coreset_of_one_epoch_is_full_or_fallback() -> None:
     assert plan("coreset", 1, 59, 60, 1) == Plan(0, 1, 59)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     name=st.sampled_from(["partial_epochs", "coreset", {"name": "coreset", "feature_cost": 1 / 3}]),
     c=st.floats(0.05, 20),

@@ -89,7 +89,7 @@ def test_phases_are_the_clocks_protocols_and_shared_links_included() -> None:
     st.integers(1, 7),
     st.integers(1, 7),
 )
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_expected_order_statistics_by_enumeration(
     times: list[float], drawn: int, rank: int
 ) -> None:

@@ -37,7 +37,7 @@ def plain(time_s: float, kind: str, what: dict[str, Any]) -> str:
     return json.dumps({"t": time_s, "event": kind} | what, separators=(",", ":"))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(time_s=st.floats(0, 1e9), kind=st.text(), what=facts)
 def test_equals_json(time_s: float, kind: str, what: dict[str, Any]) -> None:
     what = {key: value for key, value in what.items() if key not in ("t", "event")}

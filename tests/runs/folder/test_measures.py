@@ -22,7 +22,7 @@ def test_rounds_are_measured_by_their_deadlines() -> None:
     assert normalised_times([early]) == (0.0, 50 / 30)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(counts=st.lists(st.integers(0, 9), min_size=1, max_size=12))
 def test_gini_is_half_the_relative_mean_difference(counts: list[int]) -> None:
     """Whether those who were never heard are listed or not."""

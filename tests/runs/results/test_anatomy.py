@@ -23,7 +23,7 @@ from tests.made_runs import made_run
 from tests.tiny import TINY
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario=scenarios())
 def test_phases_of_any_run_add_up_to_its_virtual_time(scenario: Scenario) -> None:
     with TemporaryDirectory() as folder:

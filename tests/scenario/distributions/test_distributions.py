@@ -224,7 +224,7 @@ def test_options_survive_as_text(options: dict[str, Any]) -> None:
     assert LATENCY.validate_python(text) == draw
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     options=st.sampled_from([one for one in EVERY if one["distribution"] != "data_size"]),
     u=st.lists(st.floats(2.0**-54, 1 - 2.0**-53), min_size=1, max_size=20),

@@ -167,13 +167,13 @@ def same(left: Any, right: Any) -> bool:
     return type(left) is type(right) and repr(left) == repr(right)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.dictionaries(words, plain_data, max_size=4))
 def test_plain_data_survive(data: dict[str, Any]) -> None:
     assert same(read(to_yaml(data)), data)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(words)
 def test_other_readers_find_the_same_text(text: str) -> None:
     """Most of them read YAML 1.1, where `on` is a truth and 1:30 a number."""

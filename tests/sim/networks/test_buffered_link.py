@@ -51,13 +51,13 @@ starting = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(capacity=st.floats(2, 20), starts=starting)
 def test_without_room_it_is_the_fair_link(capacity: float, starts: list[Start]) -> None:
     assert ends_of(capacity, 0.0, starts) == pytest.approx(ends_brute(capacity, starts, {})[0])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(capacity=st.floats(2, 20), buffer=st.floats(0.5, 30), starts=starting)
 def test_agrees_with_two_queues_in_small_steps(
     capacity: float, buffer: float, starts: list[Start]
@@ -66,7 +66,7 @@ def test_agrees_with_two_queues_in_small_steps(
     assert ends_of(capacity, buffer, starts) == pytest.approx(slow, abs=0.08)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(capacity=st.floats(2, 20), buffer=st.floats(0, 30), starts=starting)
 def test_nobody_is_faster_than_the_own_link_or_all_than_the_shared_one(
     capacity: float, buffer: float, starts: list[Start]

@@ -96,7 +96,7 @@ def test_an_aborted_transfer_speeds_the_others_of_its_cell_up(server: dict[str, 
     assert moved == [500]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), limited=st.booleans())
 def test_bytes_are_conserved_whatever_is_aborted(seed: int, limited: bool) -> None:
     """The cell is busy throughout, so what moved is its capacity times the time."""

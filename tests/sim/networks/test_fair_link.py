@@ -29,7 +29,7 @@ def ends_fair(
     return played(link, starts, aborts, check)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     n=st.integers(1, 25),
     few_limits=st.booleans(),
@@ -96,7 +96,7 @@ def test_an_idle_link_has_no_next_end() -> None:
     assert FairLink(1).next_end() == math.inf
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(n=st.integers(1, 20), seed=st.integers(0, 10**6), faster=st.floats(1, 5))
 def test_a_faster_link_never_lengthens_the_makespan(n: int, seed: int, faster: float) -> None:
     rng = np.random.default_rng(seed)

@@ -87,7 +87,7 @@ def ends_brute(
     return slow_ends(starts, aborts, rates)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(n=st.integers(1, 20), n_cells=st.integers(1, 5), seed=st.integers(0, 10**6))
 def test_agrees_with_the_slow_simulation(n: int, n_cells: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -154,7 +154,7 @@ def test_who_is_beside_all_cells_has_the_servers_link_to_itself_by_hand() -> Non
     assert play(12.0, [], [(0.0, 24.0, 2.0, -1), (0.0, 100.0, INF, -1)])[0] == [12, 10]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(n=st.integers(1, 30), n_cells=st.integers(1, 5), seed=st.integers(0, 10**6))
 def test_rates_are_fair_whatever_the_capacities_become(n: int, n_cells: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -89,7 +89,7 @@ def test_alone_it_waits_for_answers_by_hand(own_first: bool) -> None:
     assert ends == pytest.approx([1 + 8 / 2 + 2 + 1.5 + 0.5])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     starts=starting,
     capacity=st.floats(0.5, 3),
@@ -114,7 +114,7 @@ def test_flows_end_when_their_packets_do_one_by_one(
     assert ends_over(FifoLink(*options), starts, latency_s) == pytest.approx(expected, abs=1e-6)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(starts=starting, options=anyhow)
 def test_all_end_and_nobody_sooner_than_alone(starts: list[Start], options: dict) -> None:
     for end, start in zip(ends_of(starts, **options), starts, strict=True):
@@ -122,7 +122,7 @@ def test_all_end_and_nobody_sooner_than_alone(starts: list[Start], options: dict
         assert at + options["latency_s"] + bits / min(limit, BITS) <= end * (1 + 1e-9) < math.inf
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(starts=starting, options=anyhow)
 def test_ends_are_when_they_are_however_often_one_looks(starts: list[Start], options: dict) -> None:
     """None is before `next_end`, or it would be found by a look in between, and not by itself."""
@@ -132,7 +132,7 @@ def test_ends_are_when_they_are_however_often_one_looks(starts: list[Start], opt
     assert ends_over(FifoLink(BITS, **options), starts, latency_s, looks) == ends
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(starts=starting, own_first=st.booleans())
 def test_without_windows_the_link_idles_only_where_nobody_is(
     starts: list[Start], own_first: bool

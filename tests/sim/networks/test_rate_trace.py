@@ -103,9 +103,7 @@ def test_devices_own_links_still_limit(write: Write, tmp_path: Path) -> None:
     assert ends(timeline, links, [850] * 4, [0.0] * 4) == pytest.approx([5.0] * 4, rel=1e-12)
 
 
-@settings(
-    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**6), where=st.sampled_from(["server", "cell", "cell below"]))
 def test_a_busy_link_moves_the_integral_of_its_capacity(
     write: Write, tmp_path: Path, seed: int, where: str
@@ -131,7 +129,7 @@ def test_an_idle_link_leaves_no_timers_behind(write: Write, tmp_path: Path) -> N
     assert timeline.now < 10
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(period=st.floats(0.3, 100), cycles=st.integers(0, 10**6))
 def test_time_goes_on_from_change_to_change(period: float, cycles: int) -> None:
     factors = Factors([0.0, period / 3, period / 7 * 5], [1.0, 2.0, 3.0], period)

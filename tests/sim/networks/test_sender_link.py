@@ -13,7 +13,7 @@ from tests.sim.networks.flows import BITS, Start, ends_over, sizes, starting
 WINDOW = 10 * BITS
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(starts=starting, latency_s=st.sampled_from([0.0, 0.7]), window=sizes)
 def test_all_end_and_nobody_sooner_than_alone(
     starts: list[Start], latency_s: float, window: float
@@ -23,7 +23,7 @@ def test_all_end_and_nobody_sooner_than_alone(
         assert at + latency_s + bits / min(limit, BITS) <= end * (1 + 1e-9) < math.inf
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(starts=starting)
 def test_the_link_idles_only_where_nobody_is(starts: list[Start]) -> None:
     starts = [(at, bits, math.inf) for at, bits, _ in starts]
@@ -33,7 +33,7 @@ def test_the_link_idles_only_where_nobody_is(starts: list[Start]) -> None:
     assert max(ends_over(SenderLink(BITS, WINDOW), starts)) == pytest.approx(busy_until)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(starts=starting, latency_s=st.sampled_from([0.0, 0.7]))
 def test_ends_are_when_they_are_however_often_one_looks(
     starts: list[Start], latency_s: float

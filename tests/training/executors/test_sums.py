@@ -51,7 +51,7 @@ def weigh(some: Sequence[WorkOrder]) -> Any:
     return FedAvg().weigh([3 + order.client for order in some], [1] * len(some))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     n=st.integers(1, 40),
     at_once=st.integers(1, 40),

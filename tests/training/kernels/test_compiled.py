@@ -84,7 +84,7 @@ def networks(draw):
     return nn.Sequential(*layers, nn.Linear(width, classes)), shape, classes
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(networks(), st.integers(0, 2**32))
 def test_logits_of_any_network_are_those_of_torch(network, seed):
     module, shape, _ = network
@@ -96,7 +96,7 @@ def test_logits_of_any_network_are_those_of_torch(network, seed):
         torch.testing.assert_close(found, module(x[rows]), rtol=1e-4, atol=1e-5)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(networks(), st.integers(0, 2**32))
 def test_a_step_of_any_network_is_that_of_torch(network, seed):
     module, shape, classes = network
@@ -167,7 +167,7 @@ def test_few_outputs_have_the_same_bits_as_among_many(outputs, pool):
     assert torch.equal(*found)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     pictures=st.sampled_from(
         [
