@@ -6,9 +6,10 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -232,10 +233,17 @@ def descendants(pid: int) -> list[int]:
     return children + [inner for child in children for inner in descendants(child)]
 
 
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """Yield a folder for temporary files, whose name leaves room for that of a socket."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_end_of_the_command_ends_all_processes_and_leaves_runs_that_resume(
-    tmp_path: Path, ending: signal.Signals
+    tmp_path: Path, temporary: Path, ending: signal.Signals
 ) -> None:
     long = scenario(VARIANTS, **{"rounds.stop.rounds": 300})
     file = tmp_path / "long.yaml"
@@ -243,7 +251,6 @@ def test_the_end_of_the_command_ends_all_processes_and_leaves_runs_that_resume(
     main = "import sys; from simfl.cli import main; sys.exit(main())"
     words = ["run", str(file), "--out", str(tmp_path / "out"), "-q", "--jobs", "2"]
     command = [sys.executable, "-c", main, *words]
-    (temporary := tmp_path / "temporary").mkdir()
     process = subprocess.Popen(
         command,
         stderr=subprocess.DEVNULL,
