@@ -23,6 +23,7 @@ from types import ModuleType
 from simfl.core.arguments import called
 from simfl.core.machine.blas import limited_threads
 from simfl.core.machine.memory import is_short_of_threads
+from simfl.core.machine.sockets import keep_names_short
 from simfl.errors import RunError, SimflError
 
 _PRELOADED = (
@@ -55,6 +56,7 @@ def started(
         RunError: the machine has no room for another process.
     """
     try:
+        keep_names_short()
         try:
             return _started(context(), target, name, daemon, with_main)
         except ChildProcessError:  # this one was forked off a process that has such a server
