@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simfl.components.models import linear
+from simfl.components.models import linear_layers
 from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.machine.memory import is_out_of_memory, require_memory
@@ -93,18 +93,18 @@ def _linear_facts(scenario: Scenario) -> ModelFacts | None:
 
     Without PyTorch, to import which takes longer than all else that is done before the clock runs.
     """
-    layers = linear.layers_of(scenario.model, *scenario.inputs_and_outputs())
+    layers = linear_layers.layers_of(scenario.model, *scenario.inputs_and_outputs())
     if layers is None:
         return None
     weights = [inputs * outputs for inputs, outputs in layers]
     biases = [outputs for _, outputs in layers]
-    flops = linear.training_flops(layers)
+    flops = linear_layers.training_flops(layers)
     fits = len(layers) <= MOST_LAYERS and max(weights) <= MOST_WEIGHTS
     return ModelFacts(
         parameters=sum(weights) + sum(biases),
         tensors=tuple(size for layer in zip(weights, biases, strict=True) for size in layer),
         flops=flops,
-        forward_units=linear.forward_flops(layers) / flops,
+        forward_units=linear_layers.forward_flops(layers) / flops,
         convex=len(layers) == 1,
         profile=biases[0] if len(layers) > 1 else 0,
         takes_tokens=False,

@@ -7,7 +7,7 @@ import numpy as np
 
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.aggregators.trimmed_mean import TrimmedMean
-from simfl.components.models import linear
+from simfl.components.models import linear_layers
 from simfl.components.workloads.base import Workload
 from simfl.components.workloads.coreset import CoresetTraining
 from simfl.core.apportion import whole_share
@@ -154,10 +154,10 @@ def _of_speeds(scenario: Scenario) -> Iterator[Caution]:
 def _linear_flops(scenario: Scenario) -> int | None:
     """Return the FLOPs of training on one sample, of a model of linear layers (None: another)."""
     try:
-        layers = linear.layers_of(scenario.model, *scenario.inputs_and_outputs())
+        layers = linear_layers.layers_of(scenario.model, *scenario.inputs_and_outputs())
     except InputError:  # told by whoever looks for mistakes
         return None
-    return None if layers is None else linear.training_flops(layers)
+    return None if layers is None else linear_layers.training_flops(layers)
 
 
 def _in_flops(group: Group) -> bool:

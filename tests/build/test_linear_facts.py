@@ -4,7 +4,7 @@ import pytest
 
 from simfl import Scenario
 from simfl.build.model_facts import model_facts
-from simfl.components.models import linear
+from simfl.components.models import linear_layers
 from tests.tiny import TINY
 
 
@@ -31,5 +31,5 @@ def test_what_is_known_is_what_is_measured(
     training = {**TINY["training"], "loss": loss}
     scenario = Scenario.from_dict({**TINY, "data": data, "model": model, "training": training})
     known = model_facts(scenario)
-    monkeypatch.setattr(linear, "layers_of", lambda *_: None)
+    monkeypatch.setattr(linear_layers, "layers_of", lambda *_: None)
     assert known == model_facts(scenario)
