@@ -25,7 +25,7 @@ class MetricTarget(float):
     Accuracies are plain numbers, which it never equals.
 
     Attributes:
-        metric: what it is a value of, see `simfl.scenario.judged.judged`.
+        metric: what it is a value of, see `simfl.scenario.criteria.Criteria`.
     """
 
     metric: str

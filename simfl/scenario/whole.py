@@ -8,8 +8,8 @@ from simfl.core.arguments import called
 from simfl.core.circumstances import Circumstances
 from simfl.core.target import MetricTarget, metric_of
 from simfl.errors import MEANT, nearest
+from simfl.scenario.criteria import Criteria
 from simfl.scenario.distributions.data_size import DataSize
-from simfl.scenario.judged import judged, unmeasured, why_not
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import Correlations
 from simfl.scenario.parts.experiment import Experiment
@@ -64,14 +64,14 @@ def _of_rounds(scenario: Experiment, facts: Circumstances) -> Iterator[Objection
 
 def _of_targets(scenario: Experiment) -> Iterator[Objection]:
     """Yield values of what evaluations don't measure, and such as no model can have."""
-    known = judged(scenario.training.loss, scenario.evaluation.metrics)
+    criteria = Criteria.of(scenario.training.loss, scenario.evaluation.metrics)
     targets = enumerate(scenario.evaluation.targets)
     asked: list[tuple[Location, float | None]] = [
         *((("evaluation", "targets", place), target) for place, target in targets),
         (("rounds", "stop", "target"), scenario.rounds.stop.target),
     ]
     for path, target in asked:
-        if isinstance(target, MetricTarget) and (why := why_not(target, known)):
+        if isinstance(target, MetricTarget) and (why := criteria.why_unreachable(target)):
             yield path, why
 
 
@@ -87,9 +87,10 @@ def _of_tune(scenario: Experiment) -> Iterator[Objection]:
 def why_no_objective(tune: Tune, scenario: Experiment) -> str:
     """Return why runs of `scenario` don't tell what `tune` asks for ("": they do)."""
     loss, target, measured = scenario.training.loss, tune.target, tune.measured
-    known = judged(loss, scenario.evaluation.metrics)
+    criteria = Criteria.of(loss, scenario.evaluation.metrics)
+    known = criteria.named
     if isinstance(target, MetricTarget):
-        return why_not(target, known)
+        return criteria.why_unreachable(target)
     if "accuracy" not in known and "accuracy" in (measured, target and metric_of(target)):
         instead = f"a target such as '{loss.error or 'loss'} 0.5'" if target else "'loss'"
         return f"loss {loss.name!r} has no accuracy; the objective may be {instead}"
@@ -99,7 +100,7 @@ def why_no_objective(tune: Tune, scenario: Experiment) -> str:
         hint = nearest(measured, [*COSTS, *known])
         hint = hint if hint.startswith(MEANT) else ""
         return f"{EXPECTED}, or one of {', '.join(known)}, got {tune.objective!r}{hint}"
-    return unmeasured(measured, known)
+    return criteria.why_incomparable(measured)
 
 
 def _of_energy(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:

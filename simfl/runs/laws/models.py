@@ -4,16 +4,16 @@ from collections import defaultdict
 
 from simfl.core.evaluation import Evaluation
 from simfl.core.target import target_of
+from simfl.runs.folder.criteria import criteria_of
 from simfl.runs.folder.folder import EVENTS, ROUNDS, SUMMARY
 from simfl.runs.folder.records import Records, of_kind
-from simfl.runs.folder.yardstick import yardstick_of
 from simfl.runs.laws.base import Violation, Violations
 
 
 def accuracy(records: Records) -> Violations:
     """Accuracies, where there are any, are in [0, 1]; the same in log, table and summary."""
     measured: list[float | None] = []
-    yardstick = yardstick_of(records.scenario, records.provenance)
+    criteria = criteria_of(records.scenario, records.provenance)
     for line, event in records.of("evaluated", "target"):
         share = event.get("accuracy")
         if share is not None and not 0 <= share <= 1:
@@ -21,7 +21,7 @@ def accuracy(records: Records) -> Violations:
         if event["event"] == "evaluated":
             measured.append(share)
             evaluation = Evaluation.recorded(event)
-        elif not measured or not yardstick.reached(evaluation, target_of(event)):
+        elif not measured or not criteria.reached(evaluation, target_of(event)):
             yield Violation(EVENTS, line, f"the target {target_of(event)} was not reached")
     for number, (row, segment) in enumerate(records.closed, start=2):
         judged = [event["accuracy"] for event in of_kind(segment, "evaluated")] or [None]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from simfl.components.losses.base import Loss
-    from simfl.scenario.judged import Yardstick
+    from simfl.scenario.criteria import Criteria
 
 
 @dataclass(frozen=True)
@@ -181,11 +181,11 @@ class RunResult(RunFiles):
         return math.nan if accuracy is None else accuracy
 
     @cached_property
-    def yardstick(self) -> "Yardstick":
+    def criteria(self) -> "Criteria":
         """What its models were judged by, as far as its folder tells."""
-        from simfl.runs.folder.yardstick import yardstick_of
+        from simfl.runs.folder.criteria import criteria_of
 
-        return yardstick_of(self.scenario, self.provenance)
+        return criteria_of(self.scenario, self.provenance)
 
     def judged_by(self, name: str) -> Floats:
         """Return `(rounds,)` the accuracy, the loss, its error or a metric, by its name.
@@ -207,9 +207,7 @@ class RunResult(RunFiles):
             InputError: it is neither.
         """
         target = parse_target(target)
-        values = self.judged_by(metric_of(target))
-        less = self.yardstick.better.get(metric_of(target)) == "less"
-        hits = np.flatnonzero(values <= float(target) if less else values >= float(target))
+        hits = np.flatnonzero(self.criteria.at(target, self.judged_by(metric_of(target))))
         if not len(hits):
             return None
         first = hits[0]

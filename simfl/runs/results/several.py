@@ -41,7 +41,8 @@ def all_targets(runs: Iterable[RunResult]) -> list[float]:
 
 def easiest_first(targets: Iterable[float], runs: Iterable[RunResult]) -> list[float]:
     """Return accuracies, the lowest first, and after them other numbers, by what they are of."""
-    less = {name for run in runs for name, how in run.yardstick.better.items() if how == "less"}
+    judged = [(name, what) for run in runs for name, what in run.criteria.named.items()]
+    less = {name for name, what in judged if what.better == "less"}
 
     def ease(target: float) -> tuple[bool, str, float]:
         name = metric_of(target)
@@ -57,7 +58,7 @@ def all_judged(runs: Iterable[RunResult]) -> dict[str, "Better"]:
         judged = [name for name in run.last_evaluation if name != "accuracy"]
         judged += ["accuracy"] * (len(run.evaluated) > 0)
         judged += [] if run.error is None else [run.error[0]]
-        named |= {name: run.yardstick.better.get(name, "") for name in judged}
+        named |= {name: run.criteria.better(name) for name in judged}
     return named
 
 
@@ -82,7 +83,7 @@ def all_metrics(runs: Iterable[RunResult]) -> dict[str, Range]:
 
 def _ranges(run: RunResult) -> dict[str, Range]:
     """Return what simfl's own metrics can be, by column; users' code is not imported for that."""
-    from simfl.runs.folder.yardstick import known_metrics
+    from simfl.runs.folder.criteria import known_metrics
 
     known = known_metrics(run.written("evaluation", "metrics") or [])
     return {metric.label: metric.within for metric in known}

@@ -8,6 +8,7 @@ from simfl.core.target import MetricTarget, parse_target
 from simfl.errors import InputError, nearest
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_errors, all_judged, easiest_first, have_accuracy
+from simfl.scenario.criteria import better_unknown
 
 
 def as_targets(targets: Sequence[float | str], runs: Sequence[RunResult]) -> list[float]:
@@ -56,7 +57,4 @@ def _refuse_unknown(name: str, runs: Sequence[RunResult]) -> None:
         known = [other for other in judged if judged[other] in BETTER]
         raise InputError(f"no run was judged by {name!r}{nearest(name, known)}")
     if judged[name] not in BETTER:
-        raise InputError(
-            f"whether more or less of {name!r} is better is not known; its class may say so: "
-            '`better: ClassVar = "less"`'
-        )
+        raise InputError(better_unknown(name))

@@ -19,7 +19,7 @@ from simfl.runs.run_jobs import run_jobs
 from simfl.runs.tuning.trials import State, Trial, best_of, metric_called
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
-from simfl.scenario.judged import judged
+from simfl.scenario.criteria import Criteria
 from simfl.scenario.parts.tune import COSTS, Tune
 from simfl.scenario.variants import read_with, try_out, variant
 from simfl.scenario.whole import why_no_objective
@@ -66,8 +66,8 @@ class TrialRunner:
         self.choices = self.spec.parameters
         self.every = self._tuned.evaluation.every
         measured, evaluation = self.spec.measured, self._tuned.evaluation
-        self._judged = judged(self._tuned.training.loss, evaluation.metrics)
-        self.more = measured in self._judged and self._judged[measured].better == "more"
+        self._criteria = Criteria.of(self._tuned.training.loss, evaluation.metrics)
+        self.more = self._criteria.better(measured) == "more"
         if options.time_only and (self.spec.target is not None or measured not in COSTS):
             untrained = called("--time-only", "time_only")
             raise InputError(
@@ -112,7 +112,7 @@ class TrialRunner:
         if not isinstance(target, MetricTarget):
             return 1 - max(run.best_accuracy, 0.0)
         values = run.judged_by(target.metric)
-        sign = -1.0 if self._judged[target.metric].better == "more" else 1.0
+        sign = -1.0 if self._criteria.better(target.metric) == "more" else 1.0
         known = sign * values[np.isfinite(values)]
         return float(known.min()) - sign * float(target) if len(known) else math.inf
 
@@ -187,8 +187,8 @@ class TrialRunner:
     def _best_case(self) -> float:
         """The least that a cost can be: of a user's own loss or metric nothing is known."""
         measured = self.spec.measured
-        if measured in self._judged and measured != "loss":
-            least, most = self._judged[measured].within
+        if measured in self._criteria.named and measured != "loss":
+            least, most = self._criteria.named[measured].within
             return -most if self.more else least
         chosen = any(path.startswith("training.loss") for path in self.choices)
         return -math.inf if chosen or users_own([self._tuned.training.loss]) else 0.0

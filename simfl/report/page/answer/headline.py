@@ -67,7 +67,7 @@ def _who_may_reach(target: float, groups: Groups) -> Groups:
 
 
 def _is_judged_by(target: float) -> Callable[[RunResult], bool]:
-    return lambda run: not run.time_only and metric_of(target) in run.yardstick.better
+    return lambda run: not run.time_only and metric_of(target) in run.criteria.named
 
 
 def _may_have_accuracy(run: RunResult) -> bool:

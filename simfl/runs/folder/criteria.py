@@ -7,11 +7,11 @@ from typing import Any
 from simfl.components.losses.base import Loss, losses
 from simfl.components.metrics.base import QualityMetric, quality_metrics
 from simfl.runs.folder.files import component_name
-from simfl.scenario.judged import Yardstick
+from simfl.scenario.criteria import Criteria, Criterion
 
 
-def yardstick_of(scenario: Mapping[str, Any], provenance: Mapping[str, Any]) -> Yardstick:
-    """Return what tells whether the models of a run reached a target.
+def criteria_of(scenario: Mapping[str, Any], provenance: Mapping[str, Any]) -> Criteria:
+    """Return what the models of a run were judged by.
 
     Args:
         scenario: the resolved one, as plain data.
@@ -19,8 +19,9 @@ def yardstick_of(scenario: Mapping[str, Any], provenance: Mapping[str, Any]) -> 
     """
     loss = _known_loss(scenario.get("training", {}).get("loss"))
     written = scenario.get("evaluation", {}).get("metrics") or []
-    known = Yardstick.of(loss, list(known_metrics(written)))
-    return Yardstick(loss, {**known.better, **provenance.get("better", {})})
+    known = Criteria.of(loss, known_metrics(written)).named
+    own = {name: Criterion(better) for name, better in provenance.get("better", {}).items()}
+    return Criteria(loss, {**known, **own})
 
 
 def known_metrics(written: list[Any]) -> Iterator[QualityMetric]:
