@@ -250,11 +250,10 @@ class RunFiles:
 
     @cached_property
     def targets(self) -> list[float]:
-        """What the scenario asks about: accuracies, lowest first, then other numbers, by name."""
-        from simfl.core.target import metric_of, parse_target
+        """What the scenario asks about, as it lists them."""
+        from simfl.core.target import parse_target
 
-        written = map(parse_target, self.written("evaluation", "targets") or [])
-        return sorted(written, key=lambda t: (metric_of(t) != "accuracy", metric_of(t), float(t)))
+        return [parse_target(target) for target in self.written("evaluation", "targets") or []]
 
     @property
     def planned_rounds(self) -> int | None:
