@@ -80,8 +80,9 @@ class Criteria:
             return why
         low, high = self.named[name].within
         if not low <= target <= high:
-            at_most = "" if math.isinf(high) else f" and at most {high:g}"
-            return f"{name} is at least {low:g}{at_most}, but got {float(target):g}"
+            ends = {"at least": low, "at most": high}
+            told = [f"{which} {end:g}" for which, end in ends.items() if math.isfinite(end)]
+            return f"{name} is {' and '.join(told)}, but got {float(target):g}"
         return ""
 
     def why_incomparable(self, name: str) -> str:
