@@ -19,12 +19,12 @@ def criteria_of(scenario: Mapping[str, Any], provenance: Mapping[str, Any]) -> C
     """
     loss = _known_loss(scenario.get("training", {}).get("loss"))
     written = scenario.get("evaluation", {}).get("metrics") or []
-    known = Criteria.of(loss, known_metrics(written)).named
+    known = Criteria.of(loss, _known_metrics(written)).named
     own = {name: Criterion(better) for name, better in provenance.get("better", {}).items()}
     return Criteria(loss, {**known, **own})
 
 
-def known_metrics(written: list[Any]) -> Iterator[QualityMetric]:
+def _known_metrics(written: list[Any]) -> Iterator[QualityMetric]:
     """Yield simfl's own of the metrics that a scenario names."""
     for metric in written:
         if component_name(metric) in quality_metrics.names():

@@ -76,14 +76,6 @@ def all_metrics(runs: Iterable[RunResult]) -> dict[str, Range]:
     for run in runs:
         if run.metrics.keys() <= ranges.keys():
             continue
-        own = _ranges(run)
-        ranges |= {name: own.get(name, ANY) for name in run.metrics}
+        named = run.criteria.named
+        ranges |= {name: named[name].within if name in named else ANY for name in run.metrics}
     return ranges
-
-
-def _ranges(run: RunResult) -> dict[str, Range]:
-    """Return what simfl's own metrics can be, by column; users' code is not imported for that."""
-    from simfl.runs.folder.criteria import known_metrics
-
-    known = known_metrics(run.written("evaluation", "metrics") or [])
-    return {metric.label: metric.within for metric in known}
