@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -14,7 +14,7 @@ from simfl.core.units.quantity import LONGEST, NUMBER, plain
 from simfl.core.units.share import format_share, parse_share
 from simfl.errors import InputError
 
-EXAMPLES = "'80%' or 'rmse 0.5'"
+EXAMPLES = ("80%", "rmse 0.5")
 _WORD = re.compile(r"\s*[A-Za-z_]")
 _NAMED = re.compile(rf"\s*([A-Za-z_]\w*)(?:\s+|\s*(<=|>=|==?|[:<>])\s*)({NUMBER})\s*(%?)\s*")
 
@@ -64,8 +64,12 @@ class MetricTarget(float):
         return f"{self.metric} {plain(float(self))}"
 
 
-def parse_target(value: object) -> float:
+def parse_target(value: object, examples: Sequence[str] = EXAMPLES) -> float:
     """Return the accuracy, or the `MetricTarget`, that is meant.
+
+    Args:
+        value: as it is written.
+        examples: of what may be written there.
 
     Raises:
         InputError: it is neither.
@@ -75,21 +79,22 @@ def parse_target(value: object) -> float:
     """
     if isinstance(value, MetricTarget):
         return value
+    expected = f"expected a target such as {' or '.join(map(repr, examples))}"
     if isinstance(value, Mapping) and len(value) == 1:
         [(name, number)] = value.items()
         if _NAMED.fullmatch(written := f"{name} {number}"):
-            raise InputError(f"expected a target such as {EXAMPLES}; write it `{written}`")
+            raise InputError(f"{expected}; write it `{written}`")
     if isinstance(value, Mapping | list | tuple):
-        raise InputError(f"expected a target such as {EXAMPLES}, got {value!r}")
+        raise InputError(f"{expected}, got {value!r}")
     if not (isinstance(value, str) and _WORD.match(value)):
         return parse_share(value)
     named = _NAMED.fullmatch(value) if len(value) <= LONGEST else None
     if named is None:
-        raise InputError(f"expected a target such as {EXAMPLES}, got {value!r}")
+        raise InputError(f"{expected}, got {value!r}")
     name, between, number, percent = named.groups()
     if between:
         raise InputError(
-            f"expected a target such as {EXAMPLES}, got {value!r}; write it "
+            f"{expected}, got {value!r}; write it "
             f"`{name} {number}{percent}`: whether less or more is better is known"
         )
     if name == "accuracy":
@@ -132,7 +137,7 @@ class TargetText:
 
     def __init__(self, *, accuracies: bool = True) -> None:
         self.accuracies = accuracies
-        self.examples = ["80%", "rmse 0.5"] if accuracies else ["rmse 0.5"]
+        self.examples = EXAMPLES if accuracies else EXAMPLES[1:]
 
     def parse(self, value: object) -> float:
         """Return the target that is meant.
@@ -140,7 +145,7 @@ class TargetText:
         Raises:
             InputError: it is none, or an accuracy where there can't be one.
         """
-        target = parse_target(value)
+        target = parse_target(value, self.examples)
         if target == 0:
             raise InputError(f"must be above 0, but got {value}")
         if not (self.accuracies or isinstance(target, MetricTarget)):
@@ -158,9 +163,9 @@ class TargetText:
     ) -> dict[str, Any]:
         named = {"type": "string", "pattern": rf"^\s*[A-Za-z_]\w*\s+{NUMBER}\s*%?\s*$"}
         if not self.accuracies:
-            return named | {"examples": self.examples}
+            return named | {"examples": [*self.examples]}
         shares = Share().__get_pydantic_json_schema__(schema, handler)["anyOf"]
-        return {"anyOf": [*shares, named], "examples": self.examples}
+        return {"anyOf": [*shares, named], "examples": [*self.examples]}
 
 
 Target = Annotated[float, TargetText()]

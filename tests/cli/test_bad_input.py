@@ -77,6 +77,7 @@ BROKEN = {
     "no end": ("stop: {rounds: 100}", "stop: {}", "25:9: rounds.stop", "at least one of rounds"),
     "stop at a loss": ("stop: {rounds: 100}", "stop: {rounds: 100, loss: 0.5}", "25:23: rounds.stop.loss", "write it `target: loss 0.5`"),
     "target of nothing": ("targets: [0.7]", "targets: [0.7, lss 1]", "27:39: evaluation.targets[1]", "don't measure 'lss'; did you mean 'loss'?"),
+    "stop at a bare name": ("stop: {rounds: 100}", "stop: {rounds: 100, target: loss}", "25:31: rounds.stop.target", "expected a target such as 'rmse 0.5', got 'loss'"),
     "target beyond one": ("targets: [0.7]", "targets: [0.7, 70]", "27:39: evaluation.targets[1]", "mean '70%'"),
     "target zero": ("targets: [0.7]", "targets: [0]", "27:34: evaluation.targets[0]", "above 0"),
     "negative seed": ("seed: 0", "seed: -1", "2:7: seed", "at least 0"),
