@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from simfl.components.datasets.base import Dataset
 from simfl.components.datasets.own import OwnDataset
 from simfl.errors import InputError
-from simfl.scenario.checks import OWN_MODELS
+from simfl.scenario.checks import is_to_be_built
 from simfl.scenario.language.place import Location, dotted
 from simfl.scenario.parts.fleet import lacks_count
 from simfl.scenario.scenario import Scenario
@@ -90,8 +90,7 @@ def _left_out(scenario: Scenario) -> str:
 
 
 def _of_model(scenario: Scenario) -> Iterator[Assumption]:
-    builtin = type(scenario.model).__module__.startswith(OWN_MODELS)  # none of which has batch norm
-    if builtin and not scenario.model.frozen:
+    if not is_to_be_built(scenario.model):
         return
     from simfl.training.architecture import architecture_of
 

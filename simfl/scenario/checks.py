@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from simfl.components.datasets.base import Dataset
+from simfl.components.models.base import Model
 from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture, Circumstances
 from simfl.core.component import Component, overrides
@@ -24,7 +25,7 @@ from simfl.scenario.problems import Problem, lost_folder, report
 from simfl.scenario.whole import Objection, of_the_whole
 
 OWN_MODELS = "simfl.components.models."
-"""Models from there object to shapes by themselves, without PyTorch's import."""
+"""Where models are that object to shapes by themselves, and have no batch norm."""
 
 
 def refuse(variants: Mapping[str, Experiment], *, trains: bool = True) -> None:
@@ -98,11 +99,15 @@ def objections(
     yield from of_the_whole(scenario, facts)
     for path, component in components(scenario):
         yield from ((path, message) for message in _asked(component, facts))
-    builtin = type(scenario.model).__module__.startswith(OWN_MODELS)
-    if look and (scenario.model.frozen or not builtin):
+    if look and is_to_be_built(scenario.model):
         _ = model.architecture
     if model.problem is not None:
         yield ("model",), model.problem
+
+
+def is_to_be_built(model: Model) -> bool:
+    """Return whether nobody can tell without building it, with PyTorch, what is in a model."""
+    return bool(model.frozen) or not type(model).__module__.startswith(OWN_MODELS)
 
 
 def _asked(component: Component, facts: Circumstances) -> Iterator[str]:
