@@ -238,7 +238,7 @@ def _with(sets: list[list[str]]) -> str:
     if len(sets) == 1:
         return f"with {formats.listed(sets[0], SOME)}"
     told = [formats.listed(names, 2) for names in sets[:FEW]]
-    more = f"; and {len(sets) - FEW} more sets" if len(sets) > FEW else ""
+    more = f"; and {formats.plural(len(sets) - FEW, 'more set')}" if len(sets) > FEW else ""
     return f"within each of {len(sets)} sets of variants ({'; '.join(told)}{more})"
 
 

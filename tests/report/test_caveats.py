@@ -175,6 +175,8 @@ def test_sets_of_variants_that_make_no_difference_are_one_sentence(tmp_path: Pat
     [told] = alike(groups)
     assert "within each of 5 sets of variants (clients=1_lr=1, clients=1_lr=2 and 1 more;" in told
     assert "; and 2 more sets): what tells them apart" in told
+    [told] = alike({name: own for name, own in groups.items() if not name.startswith("clients=5")})
+    assert "; and 1 more set): what tells them apart" in told
 
 
 def test_what_many_variants_have_in_common_is_not_told_of_each(run_tiny: RunTiny) -> None:
