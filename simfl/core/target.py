@@ -72,7 +72,7 @@ def parse_target(value: object, examples: Sequence[str] = EXAMPLES) -> float:
         examples: of what may be written there.
 
     Raises:
-        InputError: it is neither.
+        InputError: it is neither, or no accuracy above 0.
 
     >>> parse_target("60%"), parse_target("rmse 0.5"), parse_target("accuracy 60%")
     (0.6, MetricTarget(0.5, 'rmse'), 0.6)
@@ -87,7 +87,7 @@ def parse_target(value: object, examples: Sequence[str] = EXAMPLES) -> float:
     if isinstance(value, Mapping | list | tuple):
         raise InputError(f"{expected}, got {value!r}")
     if not (isinstance(value, str) and _WORD.match(value)):
-        return parse_share(value)
+        return _above_0(value)
     named = _NAMED.fullmatch(value) if len(value) <= LONGEST else None
     if named is None:
         raise InputError(f"{expected}, got {value!r}")
@@ -98,10 +98,16 @@ def parse_target(value: object, examples: Sequence[str] = EXAMPLES) -> float:
             f"`{name} {number}{percent}`: whether less or more is better is known"
         )
     if name == "accuracy":
-        return parse_share(number + percent)
+        return _above_0(number + percent)
     if percent or not math.isfinite(float(number)):
         raise InputError(f"expected {name} and a number such as 0.5, got {value!r}")
     return MetricTarget(float(number) + 0.0, name)
+
+
+def _above_0(accuracy: object) -> float:
+    if (share := parse_share(accuracy)) == 0:  # which every model has
+        raise InputError(f"must be above 0, but got {accuracy}")
+    return share
 
 
 def format_target(target: float) -> str:
@@ -146,8 +152,6 @@ class TargetText:
             InputError: it is none, or an accuracy where there can't be one.
         """
         target = parse_target(value, self.examples)
-        if target == 0:
-            raise InputError(f"must be above 0, but got {value}")
         if not (self.accuracies or isinstance(target, MetricTarget)):
             raise InputError(
                 "expected what evaluations measure and a value of it, such as 'rmse 0.5'; an "

@@ -53,6 +53,8 @@ def test_accuracies(text: object) -> None:
         ("accuracy 70", "did you mean '70%'"),
         (["rmse 0.5"], "expected a target such as '80%' or 'rmse 0.5', got ['rmse 0.5']"),
         (70, "did you mean '70%'"),
+        ("accuracy 0%", "must be above 0, but got 0%"),
+        (0.0, "must be above 0, but got 0.0"),
     ],
 )
 def test_what_is_none_is_told(value: object, message: str) -> None:

@@ -217,6 +217,8 @@ def test_any_number_can_be_asked_for_afterwards(
     assert "not asked about; --targets 'rmse 9' asks" in capsys.readouterr().err
     assert main(["compare", str(folder), "--targets", "rsme 3"]) == 2
     assert "no run was judged by 'rsme'; did you mean 'rmse'?" in capsys.readouterr().err
+    assert main(["compare", str(folder), "--targets", "rmse -3"]) == 2
+    assert "--targets: rmse is at least 0, but got -3" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

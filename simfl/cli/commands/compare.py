@@ -56,12 +56,10 @@ def compare_command(
     With a baseline, seed by seed, with 95% intervals.
     Runs that have not finished are left out, and named.
     """
-    from simfl.core.target import metric_of
     from simfl.errors import InputError, nearest
     from simfl.report.comparison.forms import render
     from simfl.runs.results.compare import compare
     from simfl.runs.results.find import find_runs
-    from simfl.runs.results.several import all_errors
     from simfl.runs.results.target import as_targets
 
     if form not in FORMATS:
@@ -72,9 +70,6 @@ def compare_command(
     if targets is not None:
         with shared.naming("--targets"):
             wanted = as_targets(targets.split(","), runs)
-        above_0 = ("accuracy", *all_errors(runs))
-        if any(target <= 0 and metric_of(target) in above_0 for target in wanted):
-            raise InputError(f"--targets: expected numbers above 0, got {targets!r}")
     comparison = compare(runs, wanted, baseline, ideal)
     if columns is not None:
         comparison = _only(comparison, columns)

@@ -20,14 +20,14 @@ def as_targets(targets: Sequence[float | str], runs: Sequence[RunResult]) -> lis
         runs: which are asked.
 
     Raises:
-        InputError: one is none, or of what no run was judged by.
+        InputError: one is none, of what no run was judged by, or a value that no model can have.
     """
     errors = [] if have_accuracy(runs) else all_errors(runs)
     error = errors[0] if len(errors) == 1 else ""
     asked = {_error(target, error) if error else parse_target(target) for target in targets}
     for target in asked:
         if isinstance(target, MetricTarget):
-            _refuse_unknown(target.metric, runs)
+            _refuse_unreachable(target, runs)
     return easiest_first(asked, runs)
 
 
@@ -46,15 +46,18 @@ def _error(text: float | str, error: str) -> float:
     raise InputError(f"expected an error such as 0.5, a number ({error}), got {text!r}")
 
 
-def _refuse_unknown(name: str, runs: Sequence[RunResult]) -> None:
-    """Refuse what no run was judged by.
+def _refuse_unreachable(target: MetricTarget, runs: Sequence[RunResult]) -> None:
+    """Refuse what no run was judged by, and values that no model can have.
 
     Raises:
-        InputError: naming what they were judged by.
+        InputError: telling why.
     """
-    judged = all_judged(runs)
+    name, judged = target.metric, all_judged(runs)
     if name not in judged:
         known = [other for other in judged if judged[other] in BETTER]
         raise InputError(f"no run was judged by {name!r}{nearest(name, known)}")
     if judged[name] not in BETTER:
         raise InputError(better_unknown(name))
+    whys = [run.criteria.why_unreachable(target) for run in runs if name in run.criteria.named]
+    if whys and all(whys):
+        raise InputError(whys[0])
