@@ -22,8 +22,8 @@ class Stop(Part):
     accuracy: Percent | None = Field(None, gt=0, description="reached at an evaluation")
     target: NamedTarget | None = Field(
         None,
-        description="another number of evaluations, such as rmse 0.5, loss 0.5 or macro_f1 0.8, at "
-        "which a model is as good or better",
+        description="a value of something else that evaluations measure, such as rmse 0.5, loss "
+        "0.5 or macro_f1 0.8; reached by a model that is as good or better",
     )
     bytes: DataSize | None = Field(
         None,
