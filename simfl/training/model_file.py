@@ -1,7 +1,7 @@
 """Models as PyTorch keeps them: state dicts, and the files that hold them."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -12,12 +12,10 @@ from torch import nn
 
 from simfl.core.files import failure, similar_file
 from simfl.core.types import Params
+from simfl.core.words import few
 from simfl.errors import InputError
 from simfl.training.batch_norm import running_statistics
 from simfl.training.flat import Layout, copied
-
-MOST_LISTED = 3
-"""So many names of tensors are told at most."""
 
 
 def state_dict(module: nn.Module, params: Params) -> Mapping[str, torch.Tensor]:
@@ -50,9 +48,9 @@ def _mismatches(module: nn.Module, given: Mapping[Any, Any]) -> Iterator[str]:
     names = [name for name, _ in module.named_parameters()]
     named = dict(module.named_parameters(remove_duplicate=False))  # layers may share a parameter
     if lacking := [name for name in names if name not in given]:
-        yield f"it lacks {_listed(lacking)}"
+        yield f"it lacks {few(lacking)}"
     if unknown := [name for name in given if name not in named]:
-        yield f"the model has no {_listed(unknown)}"
+        yield f"the model has no {few(map(str, unknown))}"
     for name, tensor in given.items():
         if name not in named:
             continue
@@ -65,11 +63,6 @@ def _mismatches(module: nn.Module, given: Mapping[Any, Any]) -> Iterator[str]:
             first = next(known for known in names if named[known] is named[name])
             if first in given and not torch.equal(given[first], tensor):
                 yield f"{first} and {name}, which are one parameter of the model, differ"
-
-
-def _listed(names: Sequence[object]) -> str:
-    more = ", ..." if len(names) > MOST_LISTED else ""
-    return ", ".join(map(str, names[:MOST_LISTED])) + more
 
 
 def read_model(path: Path, module: nn.Module) -> None:
