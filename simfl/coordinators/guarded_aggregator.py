@@ -40,10 +40,12 @@ class GuardedAggregator:
             summed: their sum, if there is one.
             round_: which.
         """
-        with blaming(self.aggregator, f"aggregating in round {round_}"):
+        with (
+            blaming(self.aggregator, f"aggregating in round {round_}"),
+            np.errstate(over="ignore", invalid="ignore"),  # of training that diverges
+        ):
             if summed is None:
-                with np.errstate(over="ignore", invalid="ignore"):  # of training that diverges
-                    made = self.aggregator.aggregate(read_only(model), contributions)
+                made = self.aggregator.aggregate(read_only(model), contributions)
             else:
                 total = model if summed.total is None else summed.total
                 made = total.astype(np.float32, copy=False)

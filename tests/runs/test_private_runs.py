@@ -8,10 +8,11 @@ import pytest
 import torch
 
 from simfl import Options, RunResult, Scenario
+from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.aggregators.fedavg import FedAvg
 from simfl.coordinators.guarded_aggregator import GuardedAggregator
 from simfl.core.seeds import Seeds
-from simfl.errors import ScenarioError
+from simfl.errors import ComponentError, ScenarioError
 from simfl.training.executors.sums import Sum
 from tests.tiny import TINY, RunTiny
 
@@ -65,6 +66,15 @@ def test_sums_that_others_made_get_the_same_noise() -> None:
     drawn = Seeds(4).stream("aggregation", 1).normal(size=5)
     assert made[0] == pytest.approx(total + drawn, rel=1e-6)
     assert made[0].tobytes() == made[2].tobytes() != made[1].tobytes()
+
+
+def test_noise_beyond_float32_is_told_once() -> None:
+    """As an error, without a warning of NumPy's before it: pytest makes errors of those."""
+    private = DpFedAvg(clip=1e30, noise_multiplier=1e30)
+    private.prepare(Scenario.from_dict(TINY).training.local(), 8, 4)
+    start = np.zeros(5, dtype=np.float32)
+    with pytest.raises(ComponentError, match=r"in round 1: .* 5 that are not finite"):
+        GuardedAggregator(private, Seeds(0)).next_model(start, [], Sum(start, [], []), 1)
 
 
 @pytest.mark.parametrize("policy", ["fedbuff", "fedasync", "tiered"])
