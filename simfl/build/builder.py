@@ -18,9 +18,10 @@ from simfl.coordinators.global_model import GlobalModel
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.coordinators.training import TrainingCoordinator
 from simfl.coordinators.update_path import UpdatePath
+from simfl.core.blame import blaming
 from simfl.core.readonly import read_only
 from simfl.core.seeds import Seeds
-from simfl.errors import ScenarioError
+from simfl.errors import InputError, ScenarioError
 from simfl.scenario.checks import complaints, refusal
 from simfl.scenario.scenario import Scenario
 from simfl.sim.coordinator import Coordinator
@@ -112,7 +113,8 @@ class Builder:
         scenario, training = self.scenario, self.scenario.training
         facts = self.model  # refuses what has no room, before any is taken
         aggregator = scenario.aggregation.fresh()
-        aggregator.prepare(training.local(), scenario.devices, scenario.rounds.clients)
+        with blaming(aggregator, "learning of the run", told_as=InputError):
+            aggregator.prepare(training.local(), scenario.devices, scenario.rounds.clients)
         trained, frozen = initial_model(scenario, self.seeds)
         task = replace(self.task, frozen=frozen)
         self.executor.start(task)

@@ -200,6 +200,20 @@ def test_what_exits_before_anything_is_written_is_told(
     assert not list(tmp_path.iterdir())
 
 
+def test_what_takes_other_arguments_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    """`prepare` was called unguarded: an internal error."""
+    module = tmp_path / "old_prepare.py"
+    module.write_text(
+        "from simfl.components.aggregators.fedavg import FedAvg\nclass Mine(FedAvg):\n"
+        "    def prepare(self, local, clients): pass\n"
+    )
+    mine = Scenario.from_dict(TINY, overrides=[f"aggregation={module}:Mine"])
+    told = rf"'{module}:Mine', learning of the run: TypeError: .*prepare\(\) takes 3 positional"
+    with pytest.raises(InputError, match=told):
+        run(mine, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 BEFORE = [
     ("fleet.availability", "Availability", "schedule", "a schedule with online, .* got NoneType"),
     ("network", "Network", "bind", "links of the fleet, got None"),
