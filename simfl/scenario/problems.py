@@ -25,6 +25,9 @@ from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.parts.fleet import Group
 from simfl.scenario.parts.part import WORKED_OUT
 
+SIGNS = tuple("*&!|>%@`")
+"""What YAML takes for something else where text begins with it."""
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -218,7 +221,8 @@ def _rewriting(value: object, expected: str) -> str:
     if str(value).endswith((".yaml", ".yml")) and expected == _LISTS[("fleet",)]:
         return "; paste the section `fleet` of that file here"  # such as `simfl calibrate` writes
     if expected == "a list" and one and len(str(value)) <= LONGEST_TEXT:
-        return f"; write it `[{value}]`"
+        written = f"'{value}'" if str(value).startswith(SIGNS) else value
+        return f"; write it `[{written}]`"
     return ""
 
 

@@ -69,6 +69,8 @@ def _told(error: yaml.MarkedYAMLError, text: str, lines: bool) -> str:
         return f"{what}; indent with spaces"
     if here and "any token" in str(error.problem):
         return f"{what}; text that begins with {here} stands in quotes"
+    if "alias" in what:
+        return f"{what}; text that begins with * stands in quotes"
     if here == "[" and "flow mapping" in str(error.context):
         return f"{what}; between braces a path with brackets stands in quotes: 'fleet[0].compute'"
     if "block" in str(error.context):

@@ -91,6 +91,7 @@ HOSTILE = {
     "list as a key": ("? [a, b]\n: 1", "s.yaml:1:3: expected text as a key"),
     "number as a key": ("!!int 5: 1", "s.yaml:1:1: expected text as a key"),
     "no such anchor": ("a: *b", "s.yaml:1:4: is no valid YAML: found undefined alias 'b'"),
+    "a star": ("a: [*.b]", "; text that begins with * stands in quotes"),
     "itself": ("a: &b\n  c: *b", "s.yaml:2:6: a.c: refers to itself"),
     "path between braces": ("v: {fleet[0].x: 1}", "brackets stands in quotes: 'fleet[0].compute'"),
     "control character": ("a: 1\nb: 'x\x07'", "s.yaml:2:6: is no valid YAML: unacceptable char"),
