@@ -102,7 +102,7 @@ def objections(
     if look and is_to_be_built(scenario.model):
         _ = model.architecture
     if model.problem is not None:
-        yield ("model",), model.problem
+        yield model.problem
 
 
 def is_to_be_built(model: Model) -> bool:
@@ -137,25 +137,28 @@ class _Model:
     """A scenario's model, looked into when somebody asks.
 
     Attributes:
-        problem: why it can't be built or trained, if it can't.
+        problem: where and why it can't be built or trained, if it can't.
     """
 
     def __init__(self, scenario: Experiment) -> None:
         self._scenario = scenario
-        self.problem: str | None = None
+        self.problem: Objection | None = None
 
     @cached_property
     def architecture(self) -> Architecture | None:
         """What is in it (None: see `problem`)."""
         from simfl.training.architecture import architecture_of
+        from simfl.training.flat import FrozenError
 
         try:
             with blaming(self._scenario.data.dataset, "telling its shape", told_as=InputError):
                 shape, outputs = self._scenario.inputs_and_outputs()
             return architecture_of(self._scenario.model, shape, outputs)
+        except FrozenError as error:
+            self.problem = ("model", "frozen"), str(error)
         except InputError as error:
-            self.problem = str(error)
-            return None
+            self.problem = ("model",), str(error)
+        return None
 
 
 def circumstances(scenario: Experiment, trains: bool, model: _Model | None) -> Circumstances:

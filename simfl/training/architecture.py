@@ -8,7 +8,14 @@ from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture
 from simfl.errors import InputError
 from simfl.training.batch_norm import has_batch_norm
-from simfl.training.flat import Layout, build, example_input, reads_tokens, takes_tokens
+from simfl.training.flat import (
+    FrozenError,
+    Layout,
+    build,
+    example_input,
+    reads_tokens,
+    takes_tokens,
+)
 from simfl.training.linear_calls import profile_width
 
 INPUTS = 2
@@ -35,7 +42,8 @@ def architecture_of(model: Model, shape: tuple[int, ...], classes: int) -> Archi
 def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
     module = build(model, shape, classes).eval()
     if not Layout.of(module).size:
-        raise InputError(f"model {model.name!r} has no parameters to train")
+        what = f"model {model.name!r} has no parameters to train"
+        raise FrozenError(f"{what}: all are frozen") if model.frozen else InputError(what)
     inputs = example_input(module, shape, INPUTS)
     with torch.enable_grad():
         outputs = module(inputs)

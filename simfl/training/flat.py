@@ -22,6 +22,10 @@ MOST_LISTED = 10
 """So many names of parameters are told at most."""
 
 
+class FrozenError(InputError):
+    """What a model freezes is not there, or all there is."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """Where each parameter of a module lies in the flat vector, in ``named_parameters`` order.
@@ -117,7 +121,7 @@ def build(model: Model, shape: tuple[int, ...], classes: int, seed: int = 0) -> 
     here, and nowhere else.  Batch norm layers normalise by the batch at hand, always.
 
     Raises:
-        InputError: it has no parameters that are called as those that `model` freezes.
+        FrozenError: it has no parameters that are called as those that `model` freezes.
     """
     with torch.random.fork_rng(devices=[]):
         # `torch.manual_seed` writes a stack trace for each kind of GPU that is not there.
@@ -135,7 +139,7 @@ def _freeze(module: nn.Module, patterns: Sequence[str]) -> None:
     for pattern in patterns:
         names = [name for name in named if fnmatchcase(name, pattern)]
         if not names:
-            raise InputError(
+            raise FrozenError(
                 f"no parameter is called like {pattern!r}; there are {_listed([*named])}"
             )
         for name in names:
