@@ -16,7 +16,7 @@ from simfl.errors import InputError
 
 EXAMPLES = ("80%", "rmse 0.5")
 _WORD = re.compile(r"\s*[A-Za-z_]")
-_NAMED = re.compile(rf"\s*([A-Za-z_]\w*)(?:\s+|\s*(<=|>=|==?|[:<>])\s*)({NUMBER})\s*(%?)\s*")
+_NAMED = re.compile(rf"\s*([A-Za-z_][\w-]*)(?:\s+|\s*(<=|>=|==?|[:<>])\s*)({NUMBER})\s*(%?)\s*")
 
 
 class MetricTarget(float):

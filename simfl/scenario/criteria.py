@@ -52,11 +52,13 @@ class Criteria:
             loss: what clients minimise (None: of a loss that is not known).
             metrics: the scenario's own.
         """
-        named = {"accuracy": Criterion("more", (0.0, 1.0)), "loss": Criterion("less")}
+        own = loss is None or users_own([loss])
+        of_loss = Criterion("less") if own else Criterion("less", (0.0, math.inf))
+        named = {"accuracy": Criterion("more", (0.0, 1.0)), "loss": of_loss}
         if loss is not None and not loss.has_accuracy:
             del named["accuracy"]
-            if loss.error and not users_own([loss]):
-                named[loss.error] = Criterion("less", (0.0, math.inf))
+            if loss.error and not own:
+                named[loss.error] = of_loss
         return cls(loss, named | {m.label: Criterion(m.better, m.within) for m in metrics})
 
     def better(self, name: str) -> Better:
@@ -88,11 +90,13 @@ class Criteria:
     def why_incomparable(self, name: str) -> str:
         """Return why nobody can tell which of two models is better by `name` ("": one can)."""
         if name not in self.named:
-            if name in quality_metrics.names():
-                how = f"`evaluation.metrics: [{name}]` has them do"
+            usual = _usual_labels()
+            if metric := usual.get(name):
+                how = f"`evaluation.metrics: [{metric}]` has them do"
                 return f"evaluations don't measure {name!r}; {how}"
-            hint = nearest(name, [other for other in self.named if self.better(other) in BETTER])
-            return f"evaluations don't measure {name!r}{hint}"
+            known = [other for other in self.named if self.better(other) in BETTER]
+            labels = [label for label, metric in usual.items() if metric == name]  # as of top_k
+            return f"evaluations don't measure {name!r}{nearest(name, known + labels)}"
         return "" if self.better(name) in BETTER else better_unknown(name)
 
     def _value(self, evaluation: Evaluation, name: str) -> float:
@@ -119,4 +123,9 @@ def better_unknown(name: str) -> str:
 def measured_names() -> set[str]:
     """Return what evaluations of some scenario measure, by its usual names."""
     errors = {losses.get(name).error for name in losses.names()} - {""}
-    return {"loss", *errors, *quality_metrics.names()}
+    return {"loss", *errors, *_usual_labels()}
+
+
+def _usual_labels() -> dict[str, str]:
+    """Return the names of metrics without options, by what evaluations call them: `top_5`."""
+    return {quality_metrics.parse(name).label: name for name in quality_metrics.names()}

@@ -8,7 +8,7 @@ from simfl.core.arguments import called
 from simfl.core.circumstances import Circumstances
 from simfl.core.target import MetricTarget, metric_of
 from simfl.errors import MEANT, nearest
-from simfl.scenario.criteria import Criteria
+from simfl.scenario.criteria import Criteria, measured_names
 from simfl.scenario.distributions.data_size import DataSize
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import Correlations
@@ -96,7 +96,7 @@ def why_no_objective(tune: Tune, scenario: Experiment) -> str:
         return f"loss {loss.name!r} has no accuracy; the objective may be {instead}"
     if measured in COSTS:
         return ""
-    if measured not in known and measured not in quality_metrics.names():
+    if measured not in {*known, *measured_names(), *quality_metrics.names()}:
         hint = nearest(measured, [*COSTS, *known])
         hint = hint if hint.startswith(MEANT) else ""
         return f"{EXPECTED}, or one of {', '.join(known)}, got {tune.objective!r}{hint}"

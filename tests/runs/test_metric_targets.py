@@ -237,6 +237,24 @@ def test_what_no_model_can_reach_is_refused(changes: dict[str, Any], message: st
         Scenario.from_dict(TINY, overrides=[f"{k}={v}" for k, v in (NUMBERS | changes).items()])
 
 
+@pytest.mark.parametrize(
+    ("metrics", "name", "hint"),
+    [
+        ([], "top_k", r"; did you mean 'top_5'\?"),
+        ([], "top_5", r"; `evaluation\.metrics: \[top_k\]` has them do"),
+        (["top_k"], "top_k", r"; did you mean 'top_5'\?"),
+        ([{"name": "top_k", "k": 3}], "top_k", r"; did you mean 'top_[35]'\?"),
+    ],
+)
+def test_a_metric_that_goes_by_its_option_is_told_by_its_column(
+    metrics: list[Any], name: str, hint: str
+) -> None:
+    """`evaluation.metrics: [top_k]` was said to measure top_k, and then said so again."""
+    changes = [f"evaluation.metrics={metrics}", f"evaluation.targets=[{name} 0.5]"]
+    with pytest.raises(ScenarioError, match=f"don't measure '{name}'{hint}"):
+        Scenario.from_dict(TINY, overrides=changes)
+
+
 def test_shares_end_at_one() -> None:
     changes = ["evaluation.metrics=[auc]", "evaluation.targets=[auc 90]"]
     with pytest.raises(ScenarioError, match="auc is at least 0 and at most 1, but got 90"):

@@ -32,7 +32,7 @@ REGRESSION = Criteria.of(losses.parse("mean_squared_error"), [Skill()])
         (MetricTarget(-9, "skill"), ""),
         (MetricTarget(2, "skill"), "skill is at most 1, but got 2"),
         (MetricTarget(-2, "rmse"), "rmse is at least 0, but got -2"),
-        (MetricTarget(-2, "loss"), ""),
+        (MetricTarget(-2, "loss"), "loss is at least 0, but got -2"),
         (MetricTarget(0.5, "skil"), "evaluations don't measure 'skil'; did you mean 'skill'?"),
     ],
 )

@@ -39,7 +39,7 @@ class DpFedAvg(Aggregator):
         1e-5,
         gt=0,
         lt=1,
-        description="at which the run's epsilon is told; below one over the number of devices",
+        description="at which the privacy spent is told; below one over the number of devices",
     )
 
     _per_round: int = PrivateAttr(0)
