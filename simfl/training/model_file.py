@@ -90,8 +90,10 @@ def read_model(path: Path, module: nn.Module) -> None:
         raise
     except UnpicklingError as error:  # PyTorch advises to run whatever it may hold
         raise InputError(f"it holds something else than tensors, {_EXPECTED}") from error
-    except Exception as error:  # whatever PyTorch says of a file that is none of its own
+    except BadZipFile as error:
         raise InputError(f"{error}") from error
+    except Exception as error:  # whatever PyTorch raises of a file that is none of its own, or cut
+        raise InputError(f"it is no whole file of PyTorch's, {_EXPECTED}") from error
 
 
 _EXPECTED = "expected what `torch.save(model.state_dict(), ...)` writes"

@@ -88,11 +88,18 @@ def _flipped(path: Path) -> None:
     path.write_bytes(data)
 
 
+def _cut(path: Path) -> None:
+    torch.save(module().state_dict(), path)
+    path.write_bytes(path.read_bytes()[:500])
+
+
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda _: None, r"modell.pt: no such file; did you mean '.*model.pt'\?"),
     "a folder": (Path.mkdir, "modell.pt is a folder, expected a file"),
     "text": (lambda path: path.write_text("name: x"), "something else than tensors, expected what"),
-    "nothing": (lambda path: path.write_bytes(b""), "modell.pt: "),
+    "nothing": (lambda path: path.write_bytes(b""), "modell.pt: it is no whole file of PyTorch's, "),
+    "a word": (lambda path: path.write_text("hello"), "modell.pt: it is no whole file of PyTorch's"),
+    "half": (_cut, "modell.pt: it is no whole file of PyTorch's, expected what"),
     "a whole module": (lambda path: torch.save(module(), path), "something else than tensors"),
     "code": (lambda path: path.write_bytes(pickle.dumps(print)), "something else than tensors"),
     "a list": (lambda path: torch.save([1], path), r"holds a list, expected what `torch.save\("),
