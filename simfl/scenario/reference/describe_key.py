@@ -39,7 +39,7 @@ class KeyDescription:
     options: Sequence[Option]
 
     def __str__(self) -> str:
-        whose = ", ".join(f"{kind} {name}" for kind, name in self.of)
+        whose = ", ".join(_listed(kind, who) for kind, who in _by_kind(self.of).items())
         what = f"option of {whose}" if whose else "key of a scenario"
         blocks = [f"{self.path} ({what})", option_lines(self.takes)]
         if self.options:
@@ -50,6 +50,16 @@ class KeyDescription:
             what = "Distributions" if self.members == DRAWS else "One of"
             blocks.append(textwrap.fill(f"{what}: {text}", 96, break_on_hyphens=False))
         return "\n\n".join(blocks)
+
+
+def _by_kind(of: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return names of components by their kinds."""
+    return {kind: [name for other, name in of if other == kind] for kind, _ in of}
+
+
+def _listed(kind: str, names: Sequence[str]) -> str:
+    every = len(names) > 1 and set(names) == set(overview(kind))
+    return f"all {kind}" if every else f"{kind} {', '.join(names)}"
 
 
 def described(word: str) -> list[Description] | list[KeyDescription]:
