@@ -128,7 +128,7 @@ def test_describing_a_kind_lists_it(kind: str, capsys: pytest.CaptureFixture[str
         ("deadline", "rounds.policy.deadline (option of policies synchronous)"),
         ("rounds.policy", "One of: fedasync, fedbuff, semi_synchronous, synchronous, tiered (s"),
         ("model.frozen", "model.frozen (option of all models)"),
-        ("training.optimizer.lr", "lr (option of all optimizers)"),
+        ("training.optimizer.lr", "lr (option of optimizers adam, adamw)"),
         ("per_client", "(option of partitions shards)"),
         ("random", "simfl describe sweep.random"),
         ("fleet.compute", "Distributions: constant, normal, lognormal, uniform, exponential, zipf"),
