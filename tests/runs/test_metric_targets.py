@@ -118,6 +118,21 @@ def test_a_loss_that_is_no_number_reaches_nothing(run_tiny: RunTiny) -> None:
     assert run_tiny({**WILD, "rounds.stop.target": "rmse 1e-9"}).n_rounds == 4
 
 
+def test_a_run_that_diverged_at_once_never_gets_there(run_tiny: RunTiny) -> None:
+    """As if it had not been asked, its page did not say so, and tables said –."""
+    noise = {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 1e30}
+    targets = {"evaluation.metrics": ["auc"], "evaluation.targets": ["loss 1", "auc 0.9", "99%"]}
+    run = run_tiny({"aggregation": noise, **targets})
+    assert run.loss_is_lost
+    assert not np.isfinite(run.judged_by("loss")).any()
+    assert headline(by_variant([run]))[0].startswith("It never reached 99%, auc 0.9 or loss 1;")
+    told = compare([run])
+    figures = [told.figure("default", column) for column in told.columns if column.target]
+    assert [(figure.missing, figure.seeds) for figure in figures] == [(1, 1)] * len(figures)
+    only_clock = run_tiny(targets, Options(time_only=True))
+    assert not any("reached" in line for line in headline(by_variant([only_clock])))
+
+
 def test_a_resumed_run_ends_where_it_would_have(run_tiny: RunTiny, tmp_path: Path) -> None:
     third = float(run_tiny(NUMBERS).judged_by("rmse")[2])
     changes = {"rounds.stop.target": f"rmse {third!r}", "evaluation.targets": [f"rmse {third!r}"]}

@@ -19,8 +19,12 @@ def have_accuracy(runs: Iterable[RunResult]) -> bool:
 
 
 def can_reach(runs: Iterable[RunResult], target: float) -> bool:
-    """Return whether any of these runs has what `target` is a value of."""
-    return any(np.isfinite(run.judged_by(metric_of(target))).any() for run in runs)
+    """Return whether any of these runs has what `target` is a value of, finite or not."""
+    name = metric_of(target)
+    return any(
+        np.isfinite(run.judged_by(name)).any() or (run.loss_is_lost and name in run.criteria.named)
+        for run in runs
+    )
 
 
 def untrained(runs: Iterable[RunResult]) -> bool:
