@@ -97,7 +97,8 @@ class Criteria:
             known = [other for other in self.named if self.better(other) in BETTER]
             labels = [label for label, metric in usual.items() if metric == name]  # as of top_k
             return f"evaluations don't measure {name!r}{nearest(name, known + labels)}"
-        return "" if self.better(name) in BETTER else better_unknown(name)
+        better = self.better(name)
+        return "" if better in BETTER else better_unknown(name, better)
 
     def _value(self, evaluation: Evaluation, name: str) -> float:
         """Return what an evaluation says of something (NaN: no number)."""
@@ -112,11 +113,17 @@ class Criteria:
         return math.nan if value is None else value
 
 
-def better_unknown(name: str) -> str:
-    """Return what to say of something of which it is not known whether more or less is better."""
+def better_unknown(name: str, said: str = "") -> str:
+    """Return what to say of something of which it is not known whether more or less is better.
+
+    Args:
+        name: of a metric.
+        said: what its class says instead.
+    """
+    instead = f", and not {said!r}" if said else ""
     return (
         f"whether more or less of {name!r} is better is not known; its class may say so: "
-        '`better: ClassVar = "less"`'
+        f'`better: ClassVar = "less"`, or "more"{instead}'
     )
 
 

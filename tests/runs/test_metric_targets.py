@@ -177,6 +177,7 @@ def test_a_metric_of_the_users_own_says_what_is_better(
     """Its folder tells it, for who reads that does not import their code."""
     (tmp_path / "says_less.py").write_text(OWN.format(says="better = 'less'"))
     (tmp_path / "says_nothing.py").write_text(OWN.format(says=""))
+    (tmp_path / "says_high.py").write_text(OWN.format(says="better = 'higher'"))
     monkeypatch.syspath_prepend(tmp_path)
     own = {**REGRESSION, "evaluation.metrics": ["says_less:WorstError"]}
     run = run_tiny({**own, "evaluation.targets": ["worst_error 99", "worst_error 0"]})
@@ -188,6 +189,9 @@ def test_a_metric_of_the_users_own_says_what_is_better(
     silent = {**REGRESSION, "evaluation.metrics": ["says_nothing:WorstError"]}
     with pytest.raises(InputError, match="whether more or less of 'worst_error' is better is not"):
         run_tiny({**silent, "rounds.stop.target": "worst_error 3"})
+    high = {**REGRESSION, "evaluation.metrics": ["says_high:WorstError"]}
+    with pytest.raises(InputError, match='"less"`, or "more", and not \'higher\''):
+        run_tiny({**high, "rounds.stop.target": "worst_error 3"})
     with pytest.raises(InputError, match="whether more or less of 'worst_error' is better is not"):
         compare([run_tiny(silent)], ["worst_error 3"])
 
