@@ -20,6 +20,7 @@ from simfl.runs.results.metric import (
     BYTES,
     ENERGY,
     NORMALISED,
+    ON_REQUEST,
     ROUNDS,
     TERMINAL,
     TIME,
@@ -28,25 +29,9 @@ from simfl.runs.results.metric import (
 )
 from simfl.runs.results.result import RunResult
 
-GEMD = Metric("gemd", "ratio", lambda run: float(np.nanmean(run.of_rounds("gemd"))))
-BEST = Metric("best_accuracy", "share", lambda run: run.best_accuracy)
-LOSS = Metric("loss", "number", lambda run: run.last_evaluation.get("loss", math.nan))
-GINI = Metric("gini", "ratio", lambda run: run.gini)
 METRICS = {
     metric.name: metric
-    for metric in (
-        ACCURACY,
-        BEST,
-        TERMINAL,
-        LOSS,
-        ROUNDS,
-        TIME,
-        BYTES,
-        ENERGY,
-        NORMALISED,
-        GEMD,
-        GINI,
-    )
+    for metric in (ACCURACY, TERMINAL, ROUNDS, TIME, BYTES, ENERGY, NORMALISED, *ON_REQUEST)
 }
 _FORM = re.compile(r"(\w+)(?: to ([\d.]+)%( of the (smoothed )?mean curve)?)?")
 

@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from simfl.cli import main
+from simfl.runs.results.find import find_runs
 from tests.cli.printing import printed
 
 SCENARIO = """\
@@ -130,6 +132,26 @@ def test_columns_are_chosen(form: str, top: Path, capsys: pytest.CaptureFixture[
         assert list(json.loads(text)[0]) == ["variant", "seeds", "time_s_to_10%", "accuracy"]
 
 
+def test_some_columns_are_there_only_if_asked_for(
+    top: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No comparison had the last loss or the best accuracy, which papers give."""
+    names = ["best_accuracy", "loss", "gini"]
+    told = json.loads(printed(capsys, "compare", top, "--format", "json"))
+    assert not set(names) & set(told[0])
+    asked = ["compare", top, "--format", "json", "--columns", ",".join(names)]
+    for row in json.loads(printed(capsys, *asked)):
+        runs = [run for run in find_runs([top]) if run.variant == row["variant"]]
+        for name, values in (
+            ("best_accuracy", [run.rounds.accuracy.max() for run in runs]),
+            ("loss", [run.rounds.loss.iloc[-1] for run in runs]),
+            ("gini", [run.gini for run in runs]),
+        ):
+            assert row[name]["mean"] == pytest.approx(np.mean(values))
+    versus = ["--baseline", "waits", "--columns", "loss_difference,loss"]
+    assert "difference from waits" in printed(capsys, "compare", top, *versus)
+
+
 def test_columns_without_the_baseline_are_told(
     top: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,7 +183,10 @@ def test_single_folders_in_any_order(top: Path, capsys: pytest.CaptureFixture[st
         (["--targets", "much"], "--targets: "),
         (["nowhere"], "nowhere: no such folder"),
         (["--columns", "acc"], "--columns: unknown column 'acc'; did you mean 'accuracy'?"),
-        (["--columns", "x"], "--columns: unknown column 'x'; expected one of: accuracy, byte"),
+        (
+            ["--columns", "x"],
+            "--columns: unknown column 'x'; expected one of: accuracy, best_accuracy, byte",
+        ),
         (["--columns", ""], "--columns is empty; is a variable of the shell not set?"),
     ],
 )

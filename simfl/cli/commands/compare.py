@@ -41,7 +41,9 @@ def compare_command(
     columns: Annotated[
         str | None,
         typer.Option(
-            "--columns", help="Only these columns, by their CSV names: accuracy,time_s_to_70%."
+            "--columns",
+            help="Only these columns, by their CSV names: accuracy,time_s_to_70%; also "
+            "best_accuracy, loss, gemd, gini.",
         ),
     ] = None,
     form: Annotated[

@@ -11,7 +11,7 @@ from simfl.report.axes import UNITS, unit_for
 from simfl.report.comparison.cells import cell_text
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.compare import Column, Comparison, target_text
-from simfl.runs.results.metric import ACCURACY, EPSILONS, NORMALISED, TERMINAL
+from simfl.runs.results.metric import EPSILONS, NORMALISED, TERMINAL
 from simfl.runs.results.several import judged_on
 from simfl.runs.results.statistics import Figure, Ratio
 
@@ -27,6 +27,10 @@ NAMES = {
     "normalised_time": "last arrival / deadline",
     "epsilon": "epsilon",
     "epsilon_poisson": "epsilon, Poisson",
+    "best_accuracy": "best accuracy",
+    "loss": "loss",
+    "gemd": "GEMD",
+    "gini": "Gini of participations",
     "time_per_round": "time",
     "bytes_per_round": "bytes",
     "energy_per_round": "energy at work",
@@ -117,7 +121,7 @@ def head(comparison: Comparison, column: Column) -> str:
     if column.ideal is not None:
         return "relative improvement"
     runs = [run for runs in comparison.groups.values() for run in runs]
-    trained = column.metric in (ACCURACY, TERMINAL) and {*map(judged_on, runs)} == {"train"}
+    trained = column.metric.unit == "share" and {*map(judged_on, runs)} == {"train"}
     return f"{'training ' if trained else ''}{name_of(column)}"
 
 

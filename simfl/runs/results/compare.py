@@ -1,7 +1,7 @@
 """Compare runs: what they reached and spent, over seeds, and against a baseline."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from shlex import quote
@@ -16,6 +16,7 @@ from simfl.runs.results.metric import (
     ACCURACY,
     BYTES,
     ENERGY,
+    ON_REQUEST,
     PER_ROUND,
     ROUNDS,
     TERMINAL,
@@ -94,10 +95,12 @@ class Comparison:
     def only(self, keys: Sequence[str]) -> "Comparison":
         """Return the columns that `keys` name alone, in their order.
 
+        Among them may be some that are not there by themselves: `loss`, `best_accuracy` and others.
+
         Raises:
             InputError: there is no such column.
         """
-        columns = {column.key: column for column in self.columns}
+        columns = {column.key: column for column in [*self._on_request(), *self.columns]}
         for key in keys:
             if key not in columns:
                 target = _target_in(key)
@@ -109,6 +112,14 @@ class Comparison:
                     )
                 raise NameNotFound("column", key, columns)
         return replace(self, columns=[columns[key] for key in dict.fromkeys(keys)])
+
+    def _on_request(self) -> Iterator[Column]:
+        """Yield what can be said of some of the runs, but is not of itself."""
+        for metric in ON_REQUEST:
+            if any(self._known(variant, metric) for variant in self.groups):
+                yield Column(metric)
+                if self.baseline is not None and metric.judges:
+                    yield Column(metric, versus=self.baseline)
 
     def cell(self, variant: str, column: Column) -> Cell:
         """Return what a variant has in a column (None: nothing)."""

@@ -80,6 +80,21 @@ EPSILONS = [Metric(name, "ratio", _epsilon(name)) for name in ("epsilon", "epsil
 """The privacy spent, see `simfl.runs.privacy`."""
 
 
+def _mean_gemd(run: RunResult) -> float:
+    known = run.of_rounds("gemd")
+    known = known[np.isfinite(known)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+ON_REQUEST = (
+    Metric("best_accuracy", "share", lambda run: run.best_accuracy, worst=-math.inf),
+    Metric("loss", "number", lambda run: run.last_evaluation.get("loss", math.nan)),
+    Metric("gemd", "ratio", _mean_gemd),
+    Metric("gini", "ratio", lambda run: run.gini),
+)
+"""What comparisons tell only if it is asked for by name."""
+
+
 def _per_round(cost: Metric) -> Metric:
     def of(run: RunResult) -> float:
         return cost.of(run) / run.n_rounds if run.n_rounds else math.nan
