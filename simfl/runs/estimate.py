@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from simfl.core.work import Plan
 from simfl.scenario.scenario import Scenario
 
-FLOPS, STEP_S = 3e10, 3e-4
+FLOPS, STEP_S = 6e10, 3e-4
 """Floating-point operations in a host second of one core, and host seconds of a mini-batch beside
 its arithmetic, where PyTorch trains one client after the other: in the middle of W5 to W8 of
-`benchmarks/results`, which make 2e10 to 8e10."""
+`benchmarks/results`, which make 2e10 to 2e11."""
 STACKED_FLOPS, STACKED_STEP_S = 1e10, 2e-5
 """The same where it trains many at once, which it does with stacks of linear layers."""
 COMPILED_FLOPS, COMPILED_STEP_S = 5e10, 3e-6

@@ -338,7 +338,7 @@ def test_what_pytorch_trains_one_client_after_the_other_is_worth_a_second_proces
 
 
 def test_a_deep_network_is_estimated_by_what_pytorch_makes_of_one() -> None:
-    """A round of W5 takes 5.9 s (benchmarks/results); 7.5 times as much was told."""
+    """A round of W5 took 5.9 s on a slow day (2.3 in benchmarks/results); 44 s were told."""
     data = {"name": "synthetic_images", "channels": 3, "size": 32, "samples": 600}
     deep = scenario(
         {},
