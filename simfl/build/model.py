@@ -32,13 +32,13 @@ def initial_model(scenario: Scenario, seeds: Seeds) -> tuple[Params, Params]:
     Raises:
         ScenarioError: the scenario names a file for them, which does not hold them.
     """
-    from simfl.training.flat import build, flatten
+    from simfl.training.flat import build, flatten, reinitialised
     from simfl.training.model_file import begin_with
 
     module = build(scenario.model, *scenario.inputs_and_outputs(), seeds.number("init"))
     if scenario.weights is not None:
         try:
-            begin_with(scenario.weights, module)
+            begin_with(scenario.weights, module, reinitialised(module, scenario.model))
         except InputError as error:
             problem = ("model", "weights_file"), str(error)
             raise refusal(scenario, [problem]) from error

@@ -60,9 +60,13 @@ def _settings(scenario: Scenario) -> Iterator[tuple[Location, bool, str]]:
             group.on_offline != "abort" and stays,
             "its devices are always online",
         )
-    drawn = getattr(scenario.model, "init", "pytorch") != "pytorch"
-    given = scenario.model.weights_file is not None and not users_own([scenario.model])
-    yield ("model", "init"), drawn and given, "weights are those of `weights_file`"
+    model = scenario.model
+    drawn = getattr(model, "init", "pytorch") != "pytorch"
+    given = model.weights_file is not None and not users_own([model])
+    whole = given and not model.reinitialised
+    yield ("model", "init"), drawn and whole, "weights are those of `weights_file`"
+    lone = bool(model.reinitialised) and model.weights_file is None
+    yield ("model", "reinitialised"), lone, "there is no `weights_file`, so all are drawn"
     policy, workload = scenario.rounds.policy, scenario.training.workload
     if not users_own([policy, workload]):
         yield ("training", "workload"), *_of_workload(policy, workload)

@@ -52,11 +52,12 @@ def _of_weights(scenario: Experiment) -> Iterator[Objection]:
     """Yield why a model that can be built can't begin with what its `weights_file` holds."""
     if scenario.weights is None or _Model(scenario).architecture is None:
         return
-    from simfl.training.flat import build
+    from simfl.training.flat import build, reinitialised
     from simfl.training.model_file import begin_with
 
+    module = build(scenario.model, *scenario.inputs_and_outputs())
     try:
-        begin_with(scenario.weights, build(scenario.model, *scenario.inputs_and_outputs()))
+        begin_with(scenario.weights, module, reinitialised(module, scenario.model))
     except InputError as error:
         yield ("model", "weights_file"), str(error)
 
@@ -107,7 +108,9 @@ def objections(
 
 def is_to_be_built(model: Model) -> bool:
     """Return whether nobody can tell without building it, with PyTorch, what is in a model."""
-    return bool(model.frozen) or not type(model).__module__.startswith(OWN_MODELS)
+    return bool(model.frozen or model.reinitialised) or not type(model).__module__.startswith(
+        OWN_MODELS
+    )
 
 
 def _asked(component: Component, facts: Circumstances) -> Iterator[str]:
@@ -148,14 +151,14 @@ class _Model:
     def architecture(self) -> Architecture | None:
         """What is in it (None: see `problem`)."""
         from simfl.training.architecture import architecture_of
-        from simfl.training.flat import FrozenError
+        from simfl.training.flat import ModelOptionError
 
         try:
             with blaming(self._scenario.data.dataset, "telling its shape", told_as=InputError):
                 shape, outputs = self._scenario.inputs_and_outputs()
             return architecture_of(self._scenario.model, shape, outputs)
-        except FrozenError as error:
-            self.problem = ("model", "frozen"), str(error)
+        except ModelOptionError as error:
+            self.problem = ("model", error.option), str(error)
         except InputError as error:
             self.problem = ("model",), str(error)
         return None

@@ -9,8 +9,8 @@ from simfl.core.circumstances import Architecture
 from simfl.errors import InputError
 from simfl.training.batch_norm import has_batch_norm
 from simfl.training.flat import (
-    FrozenError,
     Layout,
+    ModelOptionError,
     build,
     example_input,
     reads_tokens,
@@ -43,7 +43,9 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
     module = build(model, shape, classes).eval()
     if not Layout.of(module).size:
         what = f"model {model.name!r} has no parameters to train"
-        raise FrozenError(f"{what}: all are frozen") if model.frozen else InputError(what)
+        if model.frozen:
+            raise ModelOptionError("frozen", f"{what}: all are frozen")
+        raise InputError(what)
     inputs = example_input(module, shape, INPUTS)
     with torch.enable_grad():
         outputs = module(inputs)

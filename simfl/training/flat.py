@@ -22,8 +22,16 @@ MOST_LISTED = 10
 """So many names of parameters are told at most."""
 
 
-class FrozenError(InputError):
-    """What a model freezes is not there, or all there is."""
+class ModelOptionError(InputError):
+    """An option of a model's does not fit its parameters.
+
+    Attributes:
+        option: which.
+    """
+
+    def __init__(self, option: str, message: str) -> None:
+        super().__init__(message)
+        self.option = option
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,7 @@ def build(model: Model, shape: tuple[int, ...], classes: int, seed: int = 0) -> 
     here, and nowhere else.  Batch norm layers normalise by the batch at hand, always.
 
     Raises:
-        FrozenError: it has no parameters that are called as those that `model` freezes.
+        ModelOptionError: it has no parameters that are called as an option of `model` says.
     """
     with torch.random.fork_rng(devices=[]):
         # `torch.manual_seed` writes a stack trace for each kind of GPU that is not there.
@@ -129,21 +137,30 @@ def build(model: Model, shape: tuple[int, ...], classes: int, seed: int = 0) -> 
         module = model.build(shape, classes)
     expect(isinstance(module, nn.Module), "a torch.nn.Module", module)
     use_batch_statistics(module)
-    _freeze(module, model.frozen)
+    for parameter in _called(module, model.frozen, "frozen"):
+        parameter.requires_grad_(False)
+    reinitialised(module, model)
     return module
 
 
-def _freeze(module: nn.Module, patterns: Sequence[str]) -> None:
-    """Leave the parameters out of training whose names fit one of some `patterns`."""
+def reinitialised(module: nn.Module, model: Model) -> list[nn.Parameter]:
+    """Return the parameters of `module` that no file sets, as its `model` says."""
+    return _called(module, model.reinitialised, "reinitialised")
+
+
+def _called(module: nn.Module, patterns: Sequence[str], option: str) -> list[nn.Parameter]:
+    """Return the parameters whose names fit one of the `patterns` that an `option` lists."""
     named = dict(module.named_parameters(remove_duplicate=False))  # layers may share a parameter
     for pattern in patterns:
-        names = [name for name in named if fnmatchcase(name, pattern)]
-        if not names:
-            raise FrozenError(
-                f"no parameter is called like {pattern!r}; there are {_listed([*named])}"
+        if not any(fnmatchcase(name, pattern) for name in named):
+            raise ModelOptionError(
+                option, f"no parameter is called like {pattern!r}; there are {_listed([*named])}"
             )
-        for name in names:
-            named[name].requires_grad_(False)
+    return [
+        parameter
+        for name, parameter in named.items()
+        if any(fnmatchcase(name, pattern) for pattern in patterns)
+    ]
 
 
 def _listed(names: Sequence[str]) -> str:

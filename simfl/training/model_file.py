@@ -1,7 +1,7 @@
 """Models as PyTorch keeps them: state dicts, and the files that hold them."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -25,28 +25,42 @@ def state_dict(module: nn.Module, params: Params) -> Mapping[str, torch.Tensor]:
     return {name: trained.get(name, parameter).detach().clone() for name, parameter in named}
 
 
-def load_state_dict(module: nn.Module, tensors: Mapping[Any, Any]) -> None:
+def load_state_dict(
+    module: nn.Module, tensors: Mapping[Any, Any], keep: Sequence[nn.Parameter] = ()
+) -> None:
     """Give `module` the parameters of which `tensors` are the state dict.
 
     Floats of another precision are rounded to float32.  Running statistics of batch norm layers,
     which simfl's do without, are left out.
 
+    Args:
+        module: the model.
+        tensors: by name.
+        keep: parameters of `module` that stay as they are.  If there are any, `tensors` may have
+            more than the others: those of the layers that were there instead of these.
+
     Raises:
         InputError: they are those of another model.
     """
-    left_out = running_statistics(module)
+    kept = {id(parameter) for parameter in keep}
+    parameters = module.named_parameters(remove_duplicate=False)  # layers may share a parameter
+    named = {name: parameter for name, parameter in parameters if id(parameter) not in kept}
+    left_out = {*tensors} - {*named} if kept else running_statistics(module)
     given = {name: tensor for name, tensor in tensors.items() if name not in left_out}
-    if wrong := list(_mismatches(module, given)):
+    if wrong := list(_mismatches(named, given)):
         raise InputError(f"its tensors are not those of the scenario's model: {'; '.join(wrong)}")
     with torch.no_grad():
         for name, parameter in module.named_parameters():
-            parameter.copy_(given[name])
+            if name in named:
+                parameter.copy_(given[name])
 
 
-def _mismatches(module: nn.Module, given: Mapping[Any, Any]) -> Iterator[str]:
-    """Yield what tells the tensors `given` from the parameters of `module`."""
-    names = [name for name, _ in module.named_parameters()]
-    named = dict(module.named_parameters(remove_duplicate=False))  # layers may share a parameter
+def _mismatches(named: Mapping[str, nn.Parameter], given: Mapping[Any, Any]) -> Iterator[str]:
+    """Yield what tells the tensors `given` from the parameters of a model."""
+    first: dict[int, str] = {}
+    for name, parameter in named.items():
+        first.setdefault(id(parameter), name)
+    names = [*first.values()]
     if lacking := [name for name in names if name not in given]:
         yield f"it lacks {few(lacking)}"
     if unknown := [name for name in given if name not in named]:
@@ -60,13 +74,13 @@ def _mismatches(module: nn.Module, given: Mapping[Any, Any]) -> Iterator[str]:
         elif tensor.shape != (shape := named[name].shape):
             yield f"{name} is {tuple(tensor.shape)}, expected {tuple(shape)}"
         elif name not in names:
-            first = next(known for known in names if named[known] is named[name])
-            if first in given and not torch.equal(given[first], tensor):
-                yield f"{first} and {name}, which are one parameter of the model, differ"
+            other = first[id(named[name])]
+            if other in given and not torch.equal(given[other], tensor):
+                yield f"{other} and {name}, which are one parameter of the model, differ"
 
 
-def read_model(path: Path, module: nn.Module) -> None:
-    """Give `module` the parameters that a file holds as a state dict.
+def read_model(path: Path, module: nn.Module, keep: Sequence[nn.Parameter] = ()) -> None:
+    """Give `module` the parameters that a file holds as a state dict, but for those to `keep`.
 
     Nothing in it is run.
 
@@ -85,7 +99,7 @@ def read_model(path: Path, module: nn.Module) -> None:
             raise InputError(f"it holds a {type(tensors).__name__}, {_EXPECTED}")
         if nested := [name for name, part in tensors.items() if isinstance(part, Mapping)]:
             raise InputError(f"it holds more than a state dict; save its {nested[0]!r} alone")
-        load_state_dict(module, tensors)
+        load_state_dict(module, tensors, keep)
     except (OSError, InputError):
         raise
     except UnpicklingError as error:  # PyTorch advises to run whatever it may hold
@@ -99,8 +113,8 @@ def read_model(path: Path, module: nn.Module) -> None:
 _EXPECTED = "expected what `torch.save(model.state_dict(), ...)` writes"
 
 
-def begin_with(path: Path, module: nn.Module) -> None:
-    """Give `module` the parameters that a file holds, to begin with.
+def begin_with(path: Path, module: nn.Module, keep: Sequence[nn.Parameter] = ()) -> None:
+    """Give `module` the parameters that a file holds, to begin with, but for those to `keep`.
 
     Raises:
         InputError: it is missing, holds no such model, or numbers that are not finite.
@@ -110,7 +124,7 @@ def begin_with(path: Path, module: nn.Module) -> None:
         hint = f"; did you mean '{inside[0]}'?" if inside else ""
         raise InputError(f"{path} is a folder, expected a file{hint}")
     try:
-        read_model(path, module)
+        read_model(path, module, keep)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file{similar_file(path)}") from None
     except OSError as error:

@@ -64,6 +64,7 @@ BROKEN = {
     "one pattern": ("model: logistic_regression", "model: {name: logistic_regression, frozen: '*.bias'}", "6:44: model.frozen", "expected a list, got '*.bias'; write it `['*.bias']`"),
     "a pattern without quotes": ("model: logistic_regression", "model: {name: logistic_regression, frozen: [*.bias]}", "6:46: is no valid YAML", "text that begins with * stands in quotes"),
     "a pattern that fits nothing": ("model: logistic_regression", "model: {name: logistic_regression, frozen: [1.bias, fc.*]}", "6:44: model.frozen", "no parameter is called like 'fc.*'; there are 1.weight, 1.bias"),
+    "a new head that is not there": ("model: logistic_regression", "model: {name: logistic_regression, reinitialised: [fc.*]}", "6:51: model.reinitialised", "no parameter is called like 'fc.*'"),
     "everything frozen": ("model: logistic_regression", "model: {name: logistic_regression, frozen: ['*']}", "6:44: model.frozen", "has no parameters to train: all are frozen"),
     "a word for the fleet": (GOOD[GOOD.index("\n  - name: phones") : GOOD.index("\ntraining:")], " phones", "7:8: fleet", "such as {count: 10}, or a list of them, got 'phones'"),
     "a file for the fleet": (GOOD[GOOD.index("\n  - name: phones") : GOOD.index("\ntraining:")], " fleet.yaml", "7:8: fleet", "got 'fleet.yaml'; paste the section `fleet` of that file here"),

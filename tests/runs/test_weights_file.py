@@ -85,6 +85,17 @@ def test_no_run_replaces_what_others_begin_with(first: RunResult, tmp_path: Path
     run(scenario, tmp_path / "first", seeds=[1])
 
 
+def test_seeds_draw_a_new_head(first: RunResult, tmp_path: Path) -> None:
+    model = {**TINY["model"], "weights_file": "start.pt", "reinitialised": ["1.bias"]}
+    scenario = Scenario.from_dict(TINY | {"model": model, "training": STILL}, folder=tmp_path)
+    files = [result.folder / "model.pt" for result in run(scenario, tmp_path / "o", seeds=[1, 2])]
+    given, *both = (torch.load(file) for file in [tmp_path / "start.pt", *files])
+    differ = [name for name in given if len({got[name].numpy().tobytes() for got in both}) > 1]
+    assert differ == ["1.bias"]
+    for got in both:
+        assert all(torch.equal(got[name], given[name]) for name in given if name not in differ)
+
+
 def test_the_clock_needs_no_file(tmp_path: Path) -> None:
     clock = Options(time_only=True)
     [timed] = run(after(tmp_path, "nowhere.pt"), tmp_path / "o", clock)
@@ -132,3 +143,7 @@ def test_options_without_effect(
     model = {"name": "cnn", "init": "xavier_normal", "weights_file": "start.pt"}
     told = dict(cautions(after(tmp_path, model=model)))
     assert told["model", "init"] == "without effect: weights are those of `weights_file`"
+    head = {"reinitialised": ["0.*"]}
+    assert ("model", "init") not in dict(cautions(after(tmp_path, model=model | head)))
+    told = dict(cautions(Scenario.from_dict(TINY | {"model": {**TINY["model"], **head}})))
+    assert told["model", "reinitialised"].startswith("without effect: there is no `weights_file`")

@@ -55,6 +55,20 @@ def test_running_statistics_are_left_out() -> None:
         loaded(model, {**tensors, "0.running_mean": torch.zeros(3)})
 
 
+def test_what_is_kept_may_be_lacking_or_another() -> None:
+    body, model = nn.Linear(4, 5), nn.Sequential(nn.Linear(4, 5), nn.Linear(5, 3))
+    head = flatten(model[1])
+    for old in (nn.Linear(5, 7), nn.Linear(5, 3)):
+        load_state_dict(model, nn.Sequential(body, old).state_dict(), [*model[1].parameters()])
+        assert np.array_equal(flatten(model), np.append(flatten(body), head))
+    trunk = {f"0.{name}": tensor for name, tensor in body.state_dict().items()}
+    load_state_dict(model, {**trunk, "classifier.bias": head}, [*model[1].parameters()])
+    with pytest.raises(
+        InputError, match=r"it lacks 0.bias; 0.weight is \(4, 5\), expected \(5, 4\)"
+    ):
+        load_state_dict(model, {"0.weight": body.weight.T}, [*model[1].parameters()])
+
+
 def test_layers_that_share_a_parameter() -> None:
     """PyTorch keeps it once for each of them."""
     tied = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))

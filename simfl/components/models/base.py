@@ -31,6 +31,11 @@ class Model(Component, ABC):
         description="PyTorch state dict, beside the scenario, with which all seeds begin, such as "
         "the model.pt of a run; omitted: each seed draws its own weights",
     )
+    reinitialised: tuple[str, ...] = Field(
+        (),
+        description="parameters that `weights_file` does not set, by patterns such as 'head.*': "
+        "each seed draws its own, whatever the file holds for them",
+    )
     frozen: tuple[str, ...] = Field(
         (),
         description="parameters that are not trained, by patterns such as 'features.*'; devices "
