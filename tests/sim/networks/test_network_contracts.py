@@ -8,36 +8,18 @@ from simfl.testing.contract import suites
 from simfl.testing.networks import NetworkContract
 
 CROWDED = {"server_uplink": "10 kbit/s", "server_downlink": "6 kbit/s"}
-MESSAGES = {"overhead": "10%", "message_overhead": "200 B"}
 QUEUE = {"queue": "fifo", **CROWDED}
-WINDOWS = {"initial_window": "2896 B", "buffer": "2 kB", "overhead": "10%"}
-LOSSES = {"initial_window": "2896 B", "queue_limit": "3 kB", "overhead": "10%"}
+SHARED = {
+    "crowded": CROWDED,
+    "queue": QUEUE,
+    "windows": QUEUE | {"initial_window": "2896 B", "buffer": "2 kB", "overhead": "10%"},
+    "messages": {"overhead": "10%", "message_overhead": "200 B"},
+    "losses": {"initial_window": "2896 B", "queue_limit": "3 kB", "overhead": "10%"},
+}
 globals().update(suites(NetworkContract, networks))
-Test_crowded = type(
-    "Test_crowded",
-    (NetworkContract,),
-    {"create": staticmethod(lambda: networks.parse({"name": "shared", **CROWDED}))},
-)
-Test_queue = type(
-    "Test_queue",
-    (NetworkContract,),
-    {"create": staticmethod(lambda: networks.parse({"name": "shared", **QUEUE}))},
-)
-Test_windows = type(
-    "Test_windows",
-    (NetworkContract,),
-    {"create": staticmethod(lambda: networks.parse({"name": "shared", **QUEUE, **WINDOWS}))},
-)
-Test_messages = type(
-    "Test_messages",
-    (NetworkContract,),
-    {"create": staticmethod(lambda: networks.parse({"name": "shared", **MESSAGES}))},
-)
-Test_losses = type(
-    "Test_losses",
-    (NetworkContract,),
-    {"create": staticmethod(lambda: networks.parse({"name": "shared", **LOSSES}))},
-)
+for name, options in SHARED.items():
+    [suite] = suites(NetworkContract, networks, {"shared": {"options": options}}).values()
+    globals()[f"Test_{name}"] = type(f"Test_{name}", (suite,), {})
 
 
 class Simple(Network):
