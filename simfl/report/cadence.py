@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from simfl.report import formats
-from simfl.report.charts.base import Groups
+from simfl.report.charts.base import Groups, all_runs
 from simfl.report.formats import SOME
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_targets, untrained
@@ -21,7 +21,7 @@ def seen_unequally(groups: Groups, targets: Sequence[float] | None = None) -> li
         groups: the runs, by variant.
         targets: those asked about (None: the scenarios').
     """
-    runs = [run for own in groups.values() for run in own]
+    runs = all_runs(groups)
     asked = all_targets(runs) if targets is None else targets
     if not asked or untrained(runs):
         return []
@@ -43,7 +43,7 @@ def _seen_at_the_end(
     groups: Groups, every: Mapping[str, int], targets: Sequence[float]
 ) -> list[str]:
     """Say whose last model, judged because its run ended, was the first that a target saw."""
-    longest = max(run.n_rounds for runs in groups.values() for run in runs)
+    longest = max(run.n_rounds for run in all_runs(groups))
     names = [
         name
         for name, runs in groups.items()
@@ -71,7 +71,7 @@ def seen_late(groups: Groups, targets: Sequence[float] | None = None) -> list[st
         groups: the runs, by variant.
         targets: those asked about (None: the scenarios').
     """
-    runs = [run for own in groups.values() for run in own]
+    runs = all_runs(groups)
     asked = all_targets(runs) if targets is None else targets
     every = {int(run.written("evaluation", "every") or 1) for run in runs}
     if len(groups) < 2 or len(every) > 1 or every == {1}:  # see `seen_unequally`

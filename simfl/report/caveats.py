@@ -9,6 +9,7 @@ from simfl.core.rows import COUNTED, MOVED
 from simfl.core.units import DATA_SIZE, ENERGY, parse_quantity
 from simfl.core.words import owners
 from simfl.report import formats
+from simfl.report.cadence import seen_late, seen_unequally
 from simfl.report.charts.base import Groups
 from simfl.report.formats import FEW, SOME
 from simfl.runs.results.result import RunResult
@@ -30,6 +31,39 @@ COURSE = ["end_s", *MOVED, "accuracy", "loss"]
 """Columns of `rounds.csv` in which runs that go different ways differ."""
 LARGER = 1.1
 """How many times the updates of another variant's rounds make one's rounds larger than those."""
+NAMED = (
+    "Diverged", "Never counted", "No round", "Ended early", "Too little memory",
+    "Perhaps not meant",
+)  # fmt: skip
+"""Headings of caveats that begin with a variant's name, or a key of its scenario."""
+
+
+def caveats(
+    groups: Groups, targets: Sequence[float] | None = None, *, energy: bool, rounds: bool
+) -> dict[str, list[str]]:
+    """Return what makes numbers of `groups` other than they look, by heading.
+
+    Args:
+        groups: the runs, by variant.
+        targets: those asked about (None: the scenarios').
+        energy: whether energies are told.
+        rounds: whether rounds are compared.
+    """
+    return {
+        "Diverged": diverged(groups),
+        "Never counted": unheard(groups),
+        "No round": roundless(groups),
+        "Ended early": ended_early(groups),
+        "Over budget": overspent(groups),
+        "Too little memory": short_of_memory(groups),
+        "Perhaps not meant": not_meant(groups),
+        "Not of one thing": unlike(groups),
+        "Looked at unequally": seen_unequally(groups, targets),
+        "Looked at seldom": seen_late(groups, targets),
+        "Unequal rounds": unequal_rounds(groups) if rounds else [],
+        "Energy in part": unpowered(groups) if energy else [],
+        "Alike": alike(groups),
+    }
 
 
 def diverged(groups: Groups) -> list[str]:

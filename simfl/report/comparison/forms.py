@@ -7,20 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from simfl.report.cadence import seen_late, seen_unequally
-from simfl.report.caveats import (
-    alike,
-    diverged,
-    ended_early,
-    not_meant,
-    overspent,
-    roundless,
-    short_of_memory,
-    unequal_rounds,
-    unheard,
-    unlike,
-    unpowered,
-)
+from simfl.report.caveats import NAMED, caveats
 from simfl.report.charts.base import all_runs
 from simfl.report.comparison.columns import fitting, folded, longest, table_width, width_of
 from simfl.report.comparison.sections import Section, legend, sections
@@ -39,25 +26,22 @@ def render(comparison: Comparison, form: str) -> str:
 
 def _below(comparison: Comparison) -> list[str]:
     """Return what stands below the numbers: how to read them, and what they hide."""
-    groups = comparison.groups
-    first = (diverged, unheard, roundless, ended_early, short_of_memory, not_meant)
-    caveats = [line for of in first for line in of(groups)]
-    silent = unpowered(groups) if any(c.metric.unit == "energy" for c in comparison.columns) else []
-    targets = sorted({c.target for c in comparison.columns if c.target is not None})
-    unequal = [*unlike(groups), *seen_unequally(groups, targets), *seen_late(groups, targets)]
-    runs = all_runs(groups)
-    clock_only = untrained(runs)
-    by_round = any(c.metric in PER_ROUND.values() for c in comparison.columns)
-    if clock_only or by_round:
-        unequal += unequal_rounds(groups)
-    caveats += map(_sentence, [*overspent(groups), *unequal, *silent, *alike(groups)])
+    groups, columns = comparison.groups, comparison.columns
+    clock_only = untrained(all_runs(groups))
+    told = caveats(
+        groups,
+        sorted({c.target for c in columns if c.target is not None}),
+        energy=any(c.metric.unit == "energy" for c in columns),
+        rounds=clock_only or any(c.metric in PER_ROUND.values() for c in columns),
+    )
+    lines = [
+        line if heading in NAMED else line[0].upper() + line[1:]
+        for heading, own in told.items()
+        for line in own
+    ]
     if clock_only:
-        caveats.append("Only time was simulated: nothing was trained, so there is no accuracy.")
-    return [*legend(comparison), *caveats]
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]
+        lines.append("Only time was simulated: nothing was trained, so there is no accuracy.")
+    return [*legend(comparison), *lines]
 
 
 def as_table(comparison: Comparison) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from simfl.report import formats
 from simfl.report.axes import UNITS, unit_for
+from simfl.report.charts.base import all_runs
 from simfl.report.comparison.cells import cell_text
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.compare import Column, Comparison, target_text
@@ -120,8 +121,8 @@ def head(comparison: Comparison, column: Column) -> str:
     """Return what a column of a comparison is called."""
     if column.ideal is not None:
         return "relative improvement"
-    runs = [run for runs in comparison.groups.values() for run in runs]
-    trained = column.metric.unit == "share" and {*map(judged_on, runs)} == {"train"}
+    judged = {*map(judged_on, all_runs(comparison.groups))}
+    trained = column.metric.unit == "share" and judged == {"train"}
     return f"{'training ' if trained else ''}{name_of(column)}"
 
 

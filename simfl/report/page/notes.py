@@ -1,20 +1,7 @@
 """What a reader must know before believing the numbers: short rounds, devices never heard."""
 
 from simfl.report import formats
-from simfl.report.cadence import seen_late, seen_unequally
-from simfl.report.caveats import (
-    alike,
-    diverged,
-    ended_early,
-    not_meant,
-    overspent,
-    roundless,
-    short_of_memory,
-    unequal_rounds,
-    unheard,
-    unlike,
-    unpowered,
-)
+from simfl.report.caveats import caveats
 from simfl.report.charts.base import Groups, all_runs, with_clients
 from simfl.report.formats import FEW
 from simfl.report.page.devices import Devices
@@ -37,19 +24,7 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
         "Oracle selector": _oracle(groups),
         "Failed": _failed(groups),
         "Not finished": _not_finished(groups),
-        "Diverged": diverged(groups),
-        "Never counted": unheard(groups),
-        "No round": roundless(groups),
-        "Ended early": ended_early(groups),
-        "Over budget": overspent(groups),
-        "Too little memory": short_of_memory(groups),
-        "Perhaps not meant": not_meant(groups),
-        "Not of one thing": unlike(groups),
-        "Looked at unequally": seen_unequally(groups),
-        "Looked at seldom": seen_late(groups),
-        "Unequal rounds": [] if have_accuracy(all_runs(groups)) else unequal_rounds(groups),
-        "Energy in part": unpowered(groups),
-        "Alike": alike(groups),
+        **caveats(groups, energy=True, rounds=not have_accuracy(all_runs(groups))),
         "Rounds ran short": _rounds_run_short(groups),
         "Never heard": _never_heard(with_clients(groups)),
         "Wasted": _wasted(groups),
