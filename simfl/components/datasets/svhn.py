@@ -9,8 +9,7 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
 from simfl.components.datasets.images import Images, ImageSet
-from simfl.components.datasets.md5 import md5_fault
-from simfl.components.datasets.torchvision_import import torchvision_datasets
+from simfl.components.datasets.torchvision_import import md5_fault, torchvision_datasets
 
 
 @datasets.register("svhn")

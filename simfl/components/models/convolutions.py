@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from simfl.components.models.base import Model
 from simfl.components.models.initial import Initialisation, initialise
-from simfl.components.models.shapes import mismatch
+from simfl.components.models.shapes import require_picture
 from simfl.core.circumstances import Circumstances
 
 if TYPE_CHECKING:
@@ -102,18 +102,13 @@ class ConvolutionalModel(Model):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        self._check(circumstances.shape)
+        require_picture(self.name, circumstances.shape, self.layers().smallest_side())
         yield from super().objections(circumstances)
-
-    def _check(self, shape: tuple[int, ...]) -> None:
-        if len(shape) != 3 or min(shape) < 1:
-            raise mismatch(self.name, "(channels, height, width)", shape)
-        if min(shape[1:]) < (least := self.layers().smallest_side()):
-            raise mismatch(self.name, f"(channels, height, width) of {least} pixels or more", shape)
 
     @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
-        self._check(shape)
-        module = self.layers().build(shape, classes)
+        layers = self.layers()
+        require_picture(self.name, shape, layers.smallest_side())
+        module = layers.build(shape, classes)
         initialise(module, self.init)
         return module

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from simfl.components.models.base import Model, models
 from simfl.components.models.initial import Initialisation, initialise
-from simfl.components.models.shapes import mismatch
+from simfl.components.models.shapes import require_picture
 from simfl.core.circumstances import Circumstances
 
 if TYPE_CHECKING:
@@ -59,11 +59,8 @@ class ResNet(Model):
         yield from super().objections(circumstances)
 
     def _check(self, shape: tuple[int, ...]) -> None:
-        if len(shape) != 3 or min(shape) < 1:
-            raise mismatch(self.name, "(channels, height, width)", shape)
         least = 2 ** (len(self.blocks) - 1) * (4 if self.stem == "7x7" else 1)
-        if min(shape[1:]) < least:
-            raise mismatch(self.name, f"(channels, height, width) of {least} pixels or more", shape)
+        require_picture(self.name, shape, least)
 
     @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":

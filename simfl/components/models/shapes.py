@@ -12,6 +12,19 @@ def mismatch(model: str, expected: str, shape: tuple[int, ...]) -> InputError:
     )
 
 
+def require_picture(model: str, shape: tuple[int, ...], least: int) -> None:
+    """Refuse inputs that are no pictures of so many pixels a side.
+
+    Raises:
+        InputError: they are none.
+    """
+    expected = "(channels, height, width)"
+    if len(shape) != 3 or min(shape) < 1:
+        raise mismatch(model, expected, shape)
+    if min(shape[1:]) < least:
+        raise mismatch(model, f"{expected} of {least} pixels or more", shape)
+
+
 def flat_size(model: str, shape: tuple[int, ...]) -> int:
     """Return how many numbers an input of `shape` has.
 

@@ -9,15 +9,15 @@ _ADDED = len("/pymp-12345678/listener-12345678")
 """What Python adds to the folder for temporary files."""
 
 
-def keep_names_short(instead: str = "/tmp") -> None:
-    """Have sockets put into `instead` if the folder for temporary files has too long a name.
+def keep_names_short() -> None:
+    """Have sockets put into ``/tmp`` if the folder for temporary files has too long a name.
 
     As clusters have them.  It is done before this process has the first socket, or has no effect.
     """
     folder = tempfile.gettempdir()
     if len(folder) + _ADDED <= LONGEST:
         return
-    tempfile.tempdir = instead
+    tempfile.tempdir = "/tmp"
     try:
         util.get_temp_dir()  # makes the folder of this process's sockets, and remembers it
     finally:

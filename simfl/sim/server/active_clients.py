@@ -57,7 +57,7 @@ class ActiveClients:
         attempts = Attempts()
         while not self.state.finished and (short := self._short()) > 0:
             if not self.waiting.anyone():
-                self.selection.find_nobody(short)
+                self.selection.accounting.fall_short(short)
                 if not self._inbox:
                     self.waiting.stir_on_return()
                 return

@@ -70,10 +70,6 @@ class Selection:
         finally:
             self.under_way -= 1
 
-    def find_nobody(self, k: int) -> None:
-        """Record that `k` were wanted when nobody could take part."""
-        self.accounting.fall_short(k)
-
     def _choose(self, k: int, among: Ids | None) -> Generator[simpy.Event, Any, Counter[int]]:
         # Rounds may end while questions are out; the selection remains that of its own.
         round_, turn = self.state.round, self._turn
