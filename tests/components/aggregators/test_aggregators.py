@@ -1,12 +1,10 @@
-"""Every aggregator: contracts, and the published formulas by hand."""
+"""Aggregators: the published formulas by hand."""
 
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
@@ -19,9 +17,7 @@ from simfl.components.schedules.step import Milestones
 from simfl.components.schedules.warm_up import WarmUp
 from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.testing.circumstances import circumstances
-from simfl.testing.contract import example
 
-NAMES = aggregators.names()
 MEANS = ["fedavg", {"name": "fedavgm", "momentum": 0}, "fednova", {"name": "fedbuff", "lr": 1.0}]
 
 
@@ -40,17 +36,6 @@ def contribution(
     return Contribution(result, np.full_like(model, base), staleness, copies)
 
 
-def made(name: str) -> Aggregator:
-    """Return an aggregator with its defaults, told of a run of four clients a round."""
-    return told(example(aggregators.get(name)))
-
-
-def told(aggregator: Aggregator) -> Aggregator:
-    """Tell an aggregator of that run, and return it."""
-    aggregator.prepare(LocalTraining(8, Sgd()), 10, 4)
-    return aggregator
-
-
 def aggregate(name: object, contributions: list[Contribution], model: float = 0.0) -> np.ndarray:
     aggregator = aggregators.parse(name)
     return aggregator.aggregate(np.full_like(contributions[0].base, model), contributions)
@@ -66,52 +51,12 @@ def rounds(aggregator: Aggregator, updates: list[float], model: float = 0.0) -> 
     return models
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_nobody_moved_nobody_moves(name: str) -> None:
-    same = [contribution([1.5, -2.0], 3, client, base=0.0) for client in range(4)]
-    still = [Contribution(c.result, c.result.params, 0, 1) for c in same]
-    model = still[0].base
-    result = made(name).aggregate(model, still)
-    assert np.array_equal(result, model)
-    assert result.dtype == np.float32
-
-
-@pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=20)
-@given(n=st.integers(1, 9), seed=st.integers(0, 10**6))
-def test_order_and_base_are_untouched(name: str, n: int, seed: int) -> None:
-    """Whoever stands where in the list has the same say; arguments are not written to."""
-    rng = np.random.default_rng(seed)
-    model = rng.normal(size=4).astype(np.float32)
-    arrived = [
-        Contribution(contribution(rng.normal(size=4), 1 + i, i, steps=1 + i % 3).result, model)
-        for i in range(n)
-    ]
-    before = model.copy()
-    result = made(name).aggregate(model, arrived)
-    assert np.array_equal(model, before)
-    assert result.shape == (4,)
-    if name != "fedasync":  # it mixes one after the other
-        turned = made(name).aggregate(model, arrived[::-1])
-        assert turned == pytest.approx(result, rel=1e-5, abs=1e-6)
-
-
 @pytest.mark.parametrize("name", MEANS, ids=str)
 def test_in_a_synchronous_round_they_are_fedavg(name: str | dict[str, Any]) -> None:
     options = {"weighting": "samples"} | ({"name": name} if isinstance(name, str) else name)
     rng = np.random.default_rng(0)
     arrived = [contribution(rng.normal(size=6), 1 + 7 * i, i, steps=5) for i in range(5)]
     assert aggregate(options, arrived) == pytest.approx(aggregate("fedavg", arrived), rel=1e-6)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_state_can_be_saved_and_restored(name: str) -> None:
-    whole, part, later = (made(name) for _ in range(3))
-    expected = rounds(whole, [0.5, -0.2, 0.3, 0.1])
-    first = rounds(part, [0.5, -0.2])
-    later.load_state_dict(part.state_dict())
-    assert rounds(later, [0.3, 0.1], first[-1]) == expected[2:]
-    assert rounds(told(whole.fresh()), [0.5]) == expected[:1]
 
 
 def test_momentum_by_hand() -> None:

@@ -39,7 +39,11 @@ OPTIONS: dict[str, list[dict[str, object]]] = {
         },
     ],
 }
-CASES = [{"name": name, **options} for name in availabilities.names() for options in OPTIONS[name]]
+CASES = [
+    {"name": name, **options}
+    for name in availabilities.names()
+    for options in OPTIONS.get(name, [{}])
+]
 
 
 def schedule(

@@ -4,11 +4,16 @@ import numpy as np
 import pytest
 
 from simfl.components.coresets.base import coresets
+from simfl.components.coresets.k_medoids import KMedoids
 from simfl.components.coresets.random import Random
 from simfl.testing.contract import suites
 from simfl.testing.coresets import CoresetContract
 
 globals().update(suites(CoresetContract, coresets))
+
+
+class TestAllClassesTogether(CoresetContract):
+    create = staticmethod(lambda: KMedoids(per_class=False))
 
 
 class Unsorted(Random):

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from simfl.components.datasets.base import datasets
 from simfl.components.datasets.synthetic import Synthetic
 from simfl.core.seeds import Seeds
 
@@ -82,18 +81,7 @@ def test_iid_clients_share_one_truth_and_one_centre():
     assert abs(corpus.train.x.mean()) < 0.01
 
 
-def test_types_and_shape():
-    corpus = load(clients=2)
-    assert corpus.train.x.dtype == np.float32
-    assert corpus.train.y.dtype == np.int64
-    assert Synthetic().shape() == ((60,), 10) == (corpus.train.x.shape[1:], corpus.classes)
-
-
 @pytest.mark.parametrize("options", [{"alpha": -1}, {"clients": 0}, {"generator_seed": -1}])
 def test_bad_options_are_refused(options):
     with pytest.raises(ValidationError):
         Synthetic(**options)
-
-
-def test_known_by_name():
-    assert isinstance(datasets.parse({"name": "synthetic", "beta": 0}), Synthetic)

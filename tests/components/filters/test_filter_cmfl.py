@@ -71,7 +71,3 @@ def test_no_filter_keeps_everything() -> None:
 def test_bad_options_are_refused() -> None:
     with pytest.raises(ValidationError, match="less than or equal to 1"):
         Cmfl(threshold=1.5)
-
-
-def test_both_are_registered() -> None:
-    assert filters.names() == ["cmfl", "none"]

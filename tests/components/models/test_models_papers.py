@@ -1,4 +1,3 @@
-import pickle
 from typing import Any
 
 import numpy as np
@@ -158,9 +157,3 @@ def test_dropout_of_the_fedcor_mlp_is_an_option():
 def test_w2_of_the_benchmarks_is_a_plain_cnn():
     module = build("cnn", MNIST, channels=[32, 64], kernel=3, fc=[128])
     assert sum(p.numel() for p in module.parameters()) == 320 + 18_496 + 401_536 + 1_290
-
-
-@pytest.mark.parametrize("name", models.names())
-def test_components_travel_to_workers(name):
-    component = models.parse(name)
-    assert pickle.loads(pickle.dumps(component)) == component

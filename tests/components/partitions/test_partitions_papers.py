@@ -15,12 +15,6 @@ from simfl.errors import InputError
 PAPERS = ["power_law_two_digits", "fedcor_dirichlet", "skewness", "dirichlet_skewness", "power_law"]
 
 
-@pytest.mark.parametrize("name", PAPERS)
-def test_equal_seeds_deal_equally(name, balanced, deal):
-    one, same = (deal(name, balanced, 100, 3) for _ in range(2))
-    assert all(np.array_equal(a, b) for a, b in zip(one, same, strict=True))
-
-
 # --- D.5 -----------------------------------------------------------------------------------------
 
 

@@ -11,8 +11,7 @@ from simfl.components.models.resnet import ResNet
 from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.exponential import Exponential
 from simfl.core.work import OrderBatch, Plan, WorkOrder, WorkResult
-from simfl.errors import RunError
-from simfl.training.executors.base import Executor, executors
+from simfl.training.executors.base import Executor
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.processes import Processes
 from tests.training.learning_stubs import (
@@ -173,15 +172,3 @@ def test_corrections_travel_with_their_orders(executor):
 def test_processes_equal_inline(name, workers):
     task, orders = task_of(name), mixed_orders()
     same(run(Inline(), task, orders), run(Processes(workers=workers), task, orders))
-
-
-def test_registered_by_name():
-    assert {"auto", "inline", "processes"} <= set(executors.names())
-
-
-def test_not_started():
-    for executor in (Inline(), Processes(workers=1)):
-        with pytest.raises(RunError, match="not started"):
-            executor.train(OrderBatch({}, []))
-        executor.close()
-        executor.close()
