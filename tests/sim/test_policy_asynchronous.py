@@ -178,24 +178,6 @@ def test_a_full_crew_in_lockstep_is_a_synchronous_round():
     assert arrivals(buffered) == arrivals(lockstep)
 
 
-def test_the_mean_staleness_obeys_little_s_law():
-    """M clients at work and K updates per version: on average (M - 1) / K versions pass by.
-
-    Every aggregation is seen by the K updates in it and by the M - 1 at work (who brought the last
-    one is not replaced yet), and K updates end with it: each sees (K + M - 1) / K, its own
-    included.
-    """
-    rng = np.random.default_rng(0)
-    fleet = make_fleet(60, rng.uniform(0.2, 2.0, 60))
-    coordinator = FakeCoordinator(
-        lambda view, reports, k: rng.choice(view.available, size=k, replace=False)
-    )
-    policy = {"name": "fedbuff", "buffer": 5, "concurrency": 20}
-    world = make(fleet, policy, coordinator=coordinator, stop=Stop(rounds=1000))
-    stale = [a.staleness for each in world.coordinator.arrivals[50:] for a in each]
-    assert np.mean(stale) == pytest.approx((20 - 1) / 5, rel=0.01)
-
-
 # Windows ---------------------------------------------------------------------------------------
 
 

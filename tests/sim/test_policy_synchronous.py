@@ -1,6 +1,5 @@
 """Synchronous rounds: over-selection, carried updates, ties."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -132,15 +131,3 @@ def test_no_update_is_lost_or_counted_twice(rates, late, share, deadline, server
 def test_bad_options_are_refused(bad):
     with pytest.raises((ValidationError, ValueError)):
         policies.get("synchronous").model_validate(bad)
-
-
-def test_round_times_of_over_selection_follow_order_statistics():
-    """E of the C-th smallest of n exponentials is the sum of 1/(n - i) for i < C."""
-    rng = np.random.default_rng(5)
-    n, kept, times = 12, 8, []
-    for seed in range(400):
-        fleet = make_fleet(n, 10 / rng.exponential(1.0, n))
-        times.append(make(fleet, over("150%"), clients=kept, seed=seed).rounds[0].end_s)
-    expected = sum(1 / (n - i) for i in range(kept))
-    spread = np.sqrt(sum(1 / (n - i) ** 2 for i in range(kept)) / len(times))
-    assert abs(np.mean(times) - expected) < 4 * spread

@@ -119,15 +119,6 @@ def test_what_happens_at_the_very_end_of_time_has_happened(policy):
     assert max(filter(None, ends_s)) == 70
 
 
-@pytest.mark.parametrize("policy", ALL, ids=name)
-def test_two_runs_are_equal(policy):
-    sessions = [[(float(i), 20.0 + 3 * i), (25.0 + 3 * i, INF)] for i in range(5)]
-    fleet = make_fleet(5, [1, 2, 3, 4, 0.5], 1e4, 1e4, 0.1, sessions=sessions)
-    first, second = (make(fleet, policy, clients=3, stop=Stop(rounds=8)) for _ in range(2))
-    assert first.events == second.events
-    assert len(first.rounds) == 8
-
-
 def test_a_short_round_takes_everybody():
     world = make(make_fleet(5, sessions=[ALWAYS, NEVER, ALWAYS, NEVER, NEVER]), clients=4)
     assert world.coordinator.asked == [4]

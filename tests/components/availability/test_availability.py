@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
+from simfl.components.availability.base import OnlineSchedule, availabilities
 from simfl.components.availability.spells import cell
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags, Floats, Ids
@@ -171,12 +171,6 @@ def test_of_a_million_devices_only_those_asked_cost(
     tracemalloc.stop()
     assert peak - before < 200_000
     assert before < 40_000_000
-
-
-def test_options_survive_a_round_trip(options: dict[str, object]) -> None:
-    component = availabilities.parse(options)
-    assert availabilities.parse(availabilities.dump(component)) == component
-    assert isinstance(component, Availability)
 
 
 def test_always() -> None:

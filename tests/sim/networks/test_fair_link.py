@@ -54,19 +54,6 @@ def test_agrees_with_the_slow_simulation(
         assert found_moved[i] == pytest.approx(bits_moved, rel=1e-8, abs=1e-8)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 1000])
-@pytest.mark.parametrize("limit", [math.inf, 10.0])
-def test_n_equal_flows_take_n_times_as_long(n: int, limit: float) -> None:
-    ends, _ = ends_fair(10.0, [(0.0, 80.0, limit)] * n, {})
-    assert ends == pytest.approx([n * 80 / 10] * n, rel=1e-12)
-
-
-def test_staggered_starts_by_hand() -> None:
-    """100 bits each on 10 bit/s, from 0 and from 5 s: alone to 5 (50 left), then 5 bit/s each to
-    15 s, when the first ends; the second has 50 left and ends at 20 s."""
-    assert ends_fair(10, [(0, 100, math.inf), (5, 100, math.inf)], {})[0] == [15, 20]
-
-
 def test_a_limited_flow_leaves_the_rest_to_others_by_hand() -> None:
     """2 bit/s of 10 are all that the limited one can use; the others get 4 each.
 
