@@ -97,18 +97,12 @@ def test_who_is_at_work_is_called_off_and_a_new_round_begins(tmp_path: Path, ran
     assert [event["round"] for event in then[3:7]] == [4, 4, 4, 5]
 
 
-def test_only_another_end_is_as_if_it_had_been_asked_for_at_first(tmp_path: Path, ran: Ran) -> None:
-    whole, longer = ran(tmp_path), ran(tmp_path / "longer", "rounds.stop.rounds=11")
-    there = fork(whole, instant(whole, 0.5), ["rounds.stop.rounds=11"])
-    resume(there, EAGER)
-    assert computed(there) == computed(longer)
-
-
-def test_a_run_that_is_over_goes_on_as_if_it_had_been_asked_for_more_at_first(
-    tmp_path: Path, ran: Ran
+@pytest.mark.parametrize("over", [False, True])
+def test_only_another_end_is_as_if_it_had_been_asked_for_at_first(
+    over: bool, tmp_path: Path, ran: Ran
 ) -> None:
     whole, longer = ran(tmp_path), ran(tmp_path / "longer", "rounds.stop.rounds=11")
-    there = fork(whole, math.inf, ["rounds.stop.rounds=11"])
+    there = fork(whole, math.inf if over else instant(whole, 0.5), ["rounds.stop.rounds=11"])
     resume(there, EAGER)
     assert computed(there) == computed(longer)
 

@@ -107,22 +107,6 @@ def test_agrees_with_the_slow_simulation(n: int, n_cells: int, seed: int) -> Non
         assert found_moved[i] == pytest.approx(expected, rel=1e-8, abs=1e-8)
 
 
-@pytest.mark.parametrize("n", [1, 3, 7, 100])
-def test_n_equal_flows_in_a_cell_take_n_times_as_long(n: int) -> None:
-    ends, _ = play(1000.0, [10.0], [(0.0, 80.0, INF, 0)] * n)
-    assert ends == pytest.approx([n * 80 / 10] * n, rel=1e-12)
-    assert len(set(ends)) == 1
-
-
-def test_a_full_cell_leaves_the_rest_to_others_by_hand() -> None:
-    """The cell gives its two 2 bit/s each; the other two get 4 each of the server's 12.
-
-    At 10 s all but the last end; it has 60 bits to go and the link to itself.
-    """
-    starts = [(0.0, 20.0, INF, 0)] * 2 + [(0.0, 40.0, INF, 1), (0.0, 100.0, INF, -1)]
-    assert play(12.0, [4.0, INF], starts)[0] == [10, 10, 10, 15]
-
-
 def test_the_server_is_the_bottleneck_by_hand() -> None:
     """Three flows at 2 bit/s each; a cell of 5 bit/s would give its two 2.5."""
     starts = [(0.0, 20.0, INF, 0)] * 2 + [(0.0, 20.0, INF, -1)]
