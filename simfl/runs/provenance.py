@@ -62,8 +62,13 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
         },
         "files": contents(job.scenario),
         "scenario_sha256": hashlib.sha256(job.text.encode()).hexdigest(),
-        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "started": now(),
     }
+
+
+def now() -> str:
+    """Return the date and time, as a provenance says when a run was begun."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S%z")
 
 
 def _of_own_metrics(scenario: Scenario) -> dict[str, Any]:

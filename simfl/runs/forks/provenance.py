@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Any
 
 from simfl.runs.inputs import changed, contents
-from simfl.runs.provenance import told_cautions
+from simfl.runs.provenance import now, told_cautions
 from simfl.scenario import Scenario
 
 _ITS_OWN = ("host_s", "failed")
@@ -38,6 +38,7 @@ def forked_provenance(
         "oracle": bool(provenance.get("oracle")) or scenario.selection.oracle,
         "cautions": told_cautions(_as_given(scenario, before, provenance, origin["set"])),
         "files": contents(scenario) | then,  # whoever goes on with it is told what has changed
+        "started": now(),
         "scenario_sha256": sha256(scenario.to_yaml().encode()).hexdigest(),
     }
 

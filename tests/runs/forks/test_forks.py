@@ -1,5 +1,6 @@
 """`simfl fork`: other rules from an instant on, the past shared byte for byte."""
 
+import json
 import math
 from pathlib import Path
 
@@ -215,6 +216,16 @@ def test_a_fork_has_cautions_of_its_own_and_devices_refuse_once(tmp_path: Path, 
     assert resume(longer).provenance["cautions"] == [told]
     more = fork(less, instant(less, 0.8), ["training.batch_size=64"], name="more")
     assert resume(more).summary["refused_memory"] == 2
+
+
+def test_a_fork_was_started_when_it_was_made(tmp_path: Path, ran: Ran) -> None:
+    """`simfl watch` gave it the time at which the run that it comes from was started."""
+    whole = ran(tmp_path)
+    long_ago = "2001-02-03T04:05:06+0000"
+    provenance = read_json(whole / "provenance.json") | {"started": long_ago}
+    (whole / "provenance.json").write_text(json.dumps(provenance))
+    there = fork(whole, instant(whole, 0.5), FEDBUFF)
+    assert read_json(there / "provenance.json")["started"] > long_ago
 
 
 def test_a_clock_alone_can_be_forked(tmp_path: Path, ran: Ran) -> None:
