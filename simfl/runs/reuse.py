@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -132,6 +132,29 @@ def refuse_foreign(folder: Path) -> None:
                 f"{folder} holds a run, and {first}, which simfl did not write there; move it away"
             )
         raise InputError(f"{folder} is not a run folder: it holds {first}; {another}")
+
+
+def refuse_to_lose_weights(
+    scenarios: Iterable[Scenario], replaced: Iterable[Path], another: str
+) -> None:
+    """Refuse to replace a run with whose model others, or those in its place, are to begin.
+
+    Args:
+        scenarios: of those that are to be made.
+        replaced: folders of runs, there or not.
+        another: what to give instead.
+
+    Raises:
+        InputError: a model that some of them begin with would be lost.
+    """
+    folders = {Path(os.path.realpath(folder)): folder for folder in replaced}  # of links, as above
+    for weights in {scenario.weights for scenario in scenarios}:
+        for place in () if weights is None else Path(os.path.realpath(weights)).parents:
+            if place in folders:
+                raise InputError(
+                    f"{folders[place]} would be replaced, and with it {weights}, with which runs "
+                    f"begin (`model.weights_file`); give {another}"
+                )
 
 
 def differences(folder: Path, scenario: str, time_only: bool) -> str:

@@ -1,7 +1,6 @@
 """Do several runs, new ones or interrupted ones, as many at once as there is room for."""
 
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -19,7 +18,7 @@ from simfl.runs.options import Options
 from simfl.runs.pools.worker import Call
 from simfl.runs.progress import Progress, Tell
 from simfl.runs.results.result import RunResult
-from simfl.runs.reuse import keeps, refuse_foreign
+from simfl.runs.reuse import keeps, refuse_foreign, refuse_to_lose_weights
 from simfl.runs.run import builder_of, resume, run_one
 from simfl.runs.tracking import tracking
 from simfl.scenario import Scenario
@@ -60,28 +59,14 @@ def run_jobs(
     refuse({job.variant: job.scenario for job in todo}, trains=not options.time_only)
     options.torch_device()  # one that is not there is refused, whatever is left to do
     kept = [is_kept(job, options, overwrite, go_on) for job in todo]
-    _refuse_to_lose_weights(todo, kept)
+    replaced = [job.folder for job, keep in zip(todo, kept, strict=True) if not keep]
+    refuse_to_lose_weights(
+        (job.scenario for job in todo), replaced, f"another {called('--out', 'out')} or name"
+    )
     if tell_reuse:
         _tell_reuse(todo, kept, options.torch_device())
     _do_unfinished(todo, kept, options, watch, listen, overwrite)
     return [RunResult(job.folder) for job in todo]
-
-
-def _refuse_to_lose_weights(todo: Sequence[Job], kept: Sequence[bool]) -> None:
-    """Refuse to replace a run with whose model others are to begin.
-
-    Raises:
-        InputError: some are.
-    """
-    pairs = zip(todo, kept, strict=True)  # `resolve` refuses a circle of links
-    replaced = {Path(os.path.realpath(job.folder)): job.folder for job, keep in pairs if not keep}
-    for weights in {job.scenario.weights for job in todo}:
-        for place in () if weights is None else Path(os.path.realpath(weights)).parents:
-            if place in replaced:
-                raise InputError(
-                    f"{replaced[place]} would be replaced, and with it {weights}, with which runs "
-                    f"begin (`model.weights_file`); give another {called('--out', 'out')} or name"
-                )
 
 
 def resume_all(

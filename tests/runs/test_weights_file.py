@@ -96,6 +96,17 @@ def test_seeds_draw_a_new_head(first: RunResult, tmp_path: Path) -> None:
         assert all(torch.equal(got[name], given[name]) for name in given if name not in differ)
 
 
+def test_no_fork_replaces_what_it_begins_with(first: RunResult, tmp_path: Path) -> None:
+    file = "first/default/seed-0/model.pt"
+    scenario = after(tmp_path, file, variants={"longer": {}})
+    [longer] = run(scenario, tmp_path / "first")
+    before = weights(first)
+    with pytest.raises(InputError, match=r"seed-0 would be replaced, .*; give another name$"):
+        fork(longer.folder, np.inf, ["rounds.stop.rounds=5"], "default", overwrite=True)
+    assert weights(first) == before
+    fork(longer.folder, np.inf, ["rounds.stop.rounds=5"])
+
+
 def test_the_clock_needs_no_file(tmp_path: Path) -> None:
     clock = Options(time_only=True)
     [timed] = run(after(tmp_path, "nowhere.pt"), tmp_path / "o", clock)

@@ -29,7 +29,7 @@ from simfl.runs.folder.stages import stages
 from simfl.runs.forks.past import shared_past
 from simfl.runs.forks.provenance import forked_provenance
 from simfl.runs.forks.rules import refuse_another_past
-from simfl.runs.reuse import prepare, refuse_foreign, refuse_run
+from simfl.runs.reuse import prepare, refuse_foreign, refuse_run, refuse_to_lose_weights
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.parts.part import FolderName
@@ -85,6 +85,11 @@ def fork_all(
                 f"{plan.folder} and {other} can't both become {plan.forked}; without "
                 f"{called('--name', 'name')} each variant's fork has a name of its own"
             )
+    refuse_to_lose_weights(
+        [plan.scenario for plan in planned],
+        [plan.forked for plan in planned],
+        f"another {called('--name', 'name')}",
+    )
     new = [plan.forked for plan in planned if not plan.forked.exists()]
     try:
         for plan in planned:
@@ -108,7 +113,7 @@ class _Plan:
         forked: its own.
         files: the log of what is shared, and the scenarios before its own, by name.
         events: how many are shared.
-        scenario: its own, as it is written.
+        scenario: its own.
         provenance: its own.
     """
 
@@ -116,13 +121,13 @@ class _Plan:
     forked: Path
     files: Mapping[str, bytes]
     events: int
-    scenario: str
+    scenario: Scenario
     provenance: dict[str, Any]
 
     def make(self) -> None:
         """Make its folder."""
         with locked(self.forked):
-            prepare(self.forked, self.scenario, self.provenance, dict(self.files))
+            prepare(self.forked, self.scenario.to_yaml(), self.provenance, dict(self.files))
             checkpoint.inherit(self.folder, self.forked, self.events)
 
 
@@ -156,7 +161,7 @@ def _plan(
     scenarios = [stage.to_yaml().encode() for _, stage in before]
     files = dict(zip(past_names(len(scenarios)), scenarios, strict=True))
     own = forked_provenance(provenance, origin, name, scenario, before[-1][1])
-    return _Plan(folder, forked, {**files, EVENTS: log}, len(past), scenario.to_yaml(), own)
+    return _Plan(folder, forked, {**files, EVENTS: log}, len(past), scenario, own)
 
 
 def _beside(folder: Path, name: str) -> Path:
