@@ -103,11 +103,13 @@ def _where(name: str) -> str:
 
     origin = ORIGINS[name]
     places = [*data_folders(), Path()] if origin.kind == "trace" else data_folders()
-    for place in places:
-        for folder in (place, place / "traces"):
-            if not origin.missing(folder):
-                return str(folder.resolve())
-    return "to be downloaded" if origin.downloads else "by hand"
+    folders = [folder for place in places for folder in (place, place / "traces")]
+    missing, folder = min(((len(origin.missing(f)), f) for f in folders), key=lambda pair: pair[0])
+    if not missing:
+        return str(folder.resolve())
+    there = len(origin.files) - missing
+    some = f" ({there} of {len(origin.files)} files are in {folder.resolve()})" if there else ""
+    return f"{'to be downloaded' if origin.downloads else 'by hand'}{some}"
 
 
 def _details(row: dict[str, Any]) -> list[str]:

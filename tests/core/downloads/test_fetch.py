@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -225,6 +226,20 @@ def test_the_command(
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["thing"]["where"] == str(tmp_path)
     assert len(rows["fashion_mnist"]["downloads"]) == 4
+
+
+def test_what_is_there_in_part_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Of emnist, one split is often all that anybody has and needs."""
+    monkeypatch.setenv("SIMFL_DATA", str(tmp_path))
+    files = [name for name in ORIGINS["emnist"].files if "emnist-digits" in name]
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    main(["data"])
+    told = f"to be downloaded (4 of 24 files are in {tmp_path})\n"
+    assert re.search(rf"^emnist +{re.escape(told)}", capsys.readouterr().out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
