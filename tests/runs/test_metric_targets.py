@@ -1,6 +1,8 @@
 """Targets of other numbers than accuracy: first crossings, the end of runs, who never arrives."""
 
 import math
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +196,19 @@ def test_a_metric_of_the_users_own_says_what_is_better(
         run_tiny({**high, "rounds.stop.target": "worst_error 3"})
     with pytest.raises(InputError, match="whether more or less of 'worst_error' is better is not"):
         compare([run_tiny(silent)], ["worst_error 3"])
+
+
+@pytest.mark.parametrize("within", ["'0-1'", "1.0", "(1, 0)", "(0, '1')"])
+def test_what_a_metric_can_not_be_within_is_told_at_its_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, within: str
+) -> None:
+    """It was an internal error as soon as a target was asked for, and nothing without one."""
+    (tmp_path / "odd_range.py").write_text(OWN.format(says=f"within = {within}"))
+    monkeypatch.delitem(sys.modules, "odd_range", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    told = re.escape(f"such as (0.0, 1.0), got {within} ({tmp_path / 'odd_range.py'}:")
+    with pytest.raises(InputError, match=rf"WorstError.within: expected .*{told}"):
+        Scenario.from_dict(TINY | {"evaluation": {"metrics": ["odd_range:WorstError"]}})
 
 
 def test_pages_say_who_got_there(run_tiny: RunTiny) -> None:

@@ -4,6 +4,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 from numpy.typing import NDArray
@@ -38,6 +39,23 @@ class QualityMetric(Component, ABC):
 
     of_answers: ClassVar[bool] = False
     """Whether it needs right and wrong answers, which not every loss knows."""
+
+    @classmethod
+    @override
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse what `within` can't be, where the class is written.
+
+        Raises:
+            TypeError: it is no pair of numbers.
+        """
+        within: Any = cls.within
+        match within:
+            case (Real() as low, Real() as high) if low <= high:
+                return
+        raise TypeError(
+            f"{cls.__name__}.within: expected the least and the most that it can be, such as "
+            f"(0.0, 1.0), got {within!r}"
+        )
 
     @property
     def label(self) -> str:
