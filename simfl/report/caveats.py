@@ -79,8 +79,13 @@ def diverged(groups: Groups) -> list[str]:
             seeds = f" ({formats.plural(len(lost), 'seed')})" if len(runs) > 1 else ""
             what.append(f"the last loss that was measured is not finite{seeds}")
         if what:
-            told.append(f"{name}: training diverged, {' and '.join(what)}")
-    return _some([f"{line}; a smaller learning rate may help." for line in told])
+            noisy = any(run.written("aggregation", "noise_multiplier") for run in runs)
+            less = "less noise (`aggregation.noise_multiplier`, `clip`) or " if noisy else ""
+            told.append(
+                f"{name}: training diverged, {' and '.join(what)}; {less}a smaller learning rate "
+                "may help."
+            )
+    return _some(told)
 
 
 def _some(told: list[str]) -> list[str]:

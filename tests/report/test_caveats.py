@@ -32,8 +32,16 @@ def test_a_run_that_diverged_is_read_and_told(tmp_path: Path) -> None:
     assert again.loss_is_lost
     [told] = diverged({"wild": [again]})
     assert told.startswith("wild: training diverged, 15 updates not finite and discarded and the")
+    assert told.endswith("; a smaller learning rate may help.")
     assert ("Diverged", told) in notes({"wild": [again]})
     assert "training diverged" in render(compare([again]), "markdown")
+
+
+def test_noise_may_be_why_a_run_diverged(run_tiny: RunTiny) -> None:
+    """It was advised a smaller learning rate, which changes nothing about the noise."""
+    private = {"name": "dp_fedavg", "clip": 1.0, "noise_multiplier": 1e37}
+    [told] = diverged({"noisy": [run_tiny({"aggregation": private})]})
+    assert "; less noise (`aggregation.noise_multiplier`, `clip`) or a smaller learning" in told
 
 
 def test_a_run_that_did_not_diverge_is_not(run_tiny: RunTiny) -> None:
