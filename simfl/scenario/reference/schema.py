@@ -146,7 +146,10 @@ def _model(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _components(kind: str) -> dict[str, Any]:
-    """Return the schema of a component: its name, or a mapping with its name and options."""
+    """Return the schema of a component: its name, or a mapping with its name and options.
+
+    By its name alone if nothing else must be given.
+    """
     members = registry(kind)
     named: list[dict[str, Any]] = []
     mapped: list[dict[str, Any]] = []
@@ -171,7 +174,8 @@ def _components(kind: str) -> dict[str, Any]:
         )
     by_name = dict(zip(members.names(), mapped, strict=True))
     mapping = _told_by("name", [*named, _CLASS], by_name, members.default)
-    return {"title": members.kind, "anyOf": [*named, _CLASS, mapping]}
+    alone = [each for each in named if by_name[each["const"]]["required"] == ["name"]]
+    return {"title": members.kind, "anyOf": [*alone, _CLASS, mapping]}
 
 
 def _told_by(

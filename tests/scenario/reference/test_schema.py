@@ -8,7 +8,10 @@ from typing import Any
 
 import jsonschema
 import pytest
+from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
 
+from simfl.errors import InputError
 from simfl.scenario import Document, Scenario
 from simfl.scenario.parts.catalogue import catalogue
 from simfl.scenario.reference.kinds import KINDS, registry
@@ -111,8 +114,25 @@ def test_accepts_shorter_ways(change: str) -> None:
 
 def test_names_every_component() -> None:
     for kind in set(KINDS) - {"executors"}:
-        named = [one.get("const") for one in SCHEMA["$defs"][kind]["anyOf"]]
+        mapping = SCHEMA["$defs"][kind]["anyOf"][-1]
+        named = [one.get("const") for one in mapping["properties"]["name"]["anyOf"]]
         assert [name for name in named if name is not None] == registry(kind).names()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "executors"])
+def test_a_name_alone_is_enough_where_the_reader_takes_it(kind: str) -> None:
+    """That dp_fedavg needs its `clip` was told by the reader alone, not by an editor."""
+    schema = {"$ref": f"#/$defs/{kind}", "$defs": SCHEMA["$defs"]}
+    names = registry(kind).names()
+    assert [n for n in names if accepts(schema, n)] == [n for n in names if can_be_read(kind, n)]
+
+
+def can_be_read(kind: str, name: str) -> bool:
+    try:
+        registry(kind).parse(name)
+    except (InputError, ValidationError, PydanticCustomError):
+        return False
+    return True
 
 
 def test_names_every_class_of_devices() -> None:
