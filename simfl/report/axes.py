@@ -76,7 +76,7 @@ def linear(
         label: what is measured; the unit is added.
         low: first value.
         high: last value; where it is not above `low`, a step is added.
-        units: the largest that leaves `high` at 2 or more is used.
+        units: that which suits `high` is used, see `unit_for`.
         steps: how many steps to aim at.
         whole: values are counts, and a tick between two of them means nothing.
         share: values are told in percent.
@@ -120,8 +120,13 @@ def logarithmic(
 
 
 def unit_for(units: tuple[Unit, ...], high: float) -> Unit:
-    """Return the largest of `units` that leaves `high` at 2 or more, else the smallest."""
-    fitting = [unit for unit in units if high >= 2 * unit[1]]
+    """Return the largest of `units` that leaves `high` at 1 or more, else the smallest.
+
+    Those that are no thousand of the one before, at 2 or more: 1 min is told in seconds.
+    """
+    before = [0.0, *(size for _, size in units)]
+    least = [1 if size > 100 * less else 2 for (_, size), less in zip(units, before, strict=False)]
+    fitting = [unit for unit, most in zip(units, least, strict=True) if high >= most * unit[1]]
     return fitting[-1] if fitting else units[0] if units else ("", 1.0)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.report.axes import ENERGY_UNITS, TIME_UNITS, Axis, linear, logarithmic
+from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Axis, Unit, linear, logarithmic
 from simfl.report.svg import Plot
 
 
@@ -48,6 +48,24 @@ def test_small_numbers_have_small_units() -> None:
     )
     assert (time.label, [text for _, text in time.ticks][-1]) == ("t (ns)", "100")
     assert (energy.label, [text for _, text in energy.ticks][-1]) == ("e (µJ)", "3.0")
+
+
+@pytest.mark.parametrize(
+    ("high", "units", "label"),
+    [
+        (0.99, TIME_UNITS, "x (ms)"),
+        (1.5, TIME_UNITS, "x (s)"),
+        (90, TIME_UNITS, "x (s)"),
+        (120, TIME_UNITS, "x (min)"),
+        (90_000, TIME_UNITS, "x (h)"),
+        (1.5e6, BYTE_UNITS, "x (MB)"),
+    ],
+)
+def test_units_are_those_of_the_numbers_beside_them(
+    high: float, units: tuple[Unit, ...], label: str
+) -> None:
+    """Bars of 1.5 s, as the text that they show says, stood on an axis in ms."""
+    assert linear("x", 0.0, high, units=units).label == label
 
 
 @given(st.floats(-9, 15), st.booleans(), st.booleans())

@@ -2,7 +2,8 @@
 const PLAIN = [1e-4, 1e6];  // numbers between these are written without a power of ten
 
 function unitOf(units, high) {
-  const fitting = units.filter(u => high >= 2 * u[1]);
+  const least = i => i && units[i][1] < 100 * units[i - 1][1] ? 2 : 1;  // min, h and d
+  const fitting = units.filter((u, i) => high >= least(i) * u[1]);
   return fitting.length ? fitting[fitting.length - 1] : units.length ? units[0] : ["", 1];
 }
 const grouped = (v, digits) => v.toLocaleString("en-US",
