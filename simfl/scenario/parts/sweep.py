@@ -165,7 +165,19 @@ def _text(value: Any) -> str:
         return "-".join(map(_text, value)) or "none"
     if isinstance(value, bool):
         return str(value).lower()
-    return "none" if value is None else _safe(str(value).replace("%", "pct")) or "none"
+    if value is None:
+        return "none"
+    text = str(value).replace("%", "pct")
+    return _safe(_without_stars(text) if "*" in text else text) or "none"
+
+
+def _without_stars(pattern: str) -> str:
+    """Return a pattern, such as of parameters, without what stands for anything.
+
+    >>> [_without_stars(pattern) for pattern in ("features.*", "*.bias", "blocks.*.bias", "*")]
+    ['features', 'bias', 'blocks.bias', 'all']
+    """
+    return re.sub(r"[.*]*\*[.*]*", ".", pattern).strip(".") or "all"
 
 
 def _options(value: Mapping[str, Any]) -> Iterator[str]:

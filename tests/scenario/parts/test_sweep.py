@@ -174,6 +174,8 @@ def test_some_variants_only() -> None:
         ("{rounds.stop.rounds: [1], zip: {evaluation.every: [2]}}", ["rounds=1_every=2"]),
         ("{fleet.uplink: [1 Mbit/s, 1Mbit/s]}", ["uplink=1Mbit-s", r"uplink=1Mbit-s_\w{8}"]),
         ("{evaluation.targets: [[0.1, 0.2], []]}", ["targets=0.1-0.2", "targets=none"]),
+        ("{model.frozen: [[layers.0.*, layers.1.*], ['*.bias'], []]}",
+         ["frozen=layers.0-layers.1", "frozen=bias", "frozen=none"]),
     ],
 )  # fmt: skip
 def test_names_are_readable_and_different(sweep: str, expected: list[str]) -> None:
