@@ -63,6 +63,8 @@ class FleetFacts:
         groups: in the order of the scenario; where there are several, all devices come last.
         clients: wanted per round.
         asked: selected per round.
+        quorum: available at once before a round begins (0: it begins with whoever is there).
+        most_online: devices at once, in a week that is looked at every half hour.
         deadline_s: of a round (infinite: none).
         selector: who chooses the clients.
         asked_s: how long what the selector asks before it first chooses takes (0: it asks nothing).
@@ -79,6 +81,8 @@ class FleetFacts:
     groups: list[GroupFacts]
     clients: int
     asked: int
+    quorum: int
+    most_online: float
     deadline_s: float
     selector: str
     asked_s: float
@@ -96,6 +100,8 @@ class FleetFacts:
             "devices": self.groups[-1].count,
             "clients": self.clients,
             "asked": self.asked,
+            "quorum": self.quorum,
+            "most_online": self.most_online,
             "deadline_s": self.deadline_s,
             "selector": self.selector,
             "asked_s": self.asked_s,

@@ -68,6 +68,8 @@ def survey(builder: Builder) -> FleetFacts:
         groups,
         wanted,
         asked,
+        (settings.min_clients or asked) if policy.has_quorum else 0,
+        float(np.max(np.sum([len(own) * week[name] for name, own in members.items()], axis=0))),
         limit_s,
         selector.name,
         _asking_s(timeline, server, asked) if overrides(selector, Selector.probe) else 0.0,

@@ -113,6 +113,13 @@ def sentences(facts: FleetFacts) -> list[str]:
             f"Online{whose}: and charged enough to take work, if there is none; work takes charge, "
             "too."
         )
+    if facts.quorum > facts.most_online:
+        most, devices = round(facts.most_online), formats.count(facts.groups[-1].count)
+        lines.append(
+            f"A round begins once {formats.count(facts.quorum)} clients are available at once "
+            f"(`rounds.min_clients`); in a week, looked at every half hour, never more than "
+            f"{formats.count(most)} of {devices} devices are online."
+        )
     if math.isfinite(facts.deadline_s):
         share = facts.groups[-1].in_time
         lines.append(

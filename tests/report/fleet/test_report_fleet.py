@@ -19,6 +19,13 @@ from simfl.report.fleet.survey import expected_order, survey
 from simfl.report.fleet.text import sentences
 from tests.run_folders import events
 
+FLEET = {
+    "count": 30,
+    "compute": "50 samples/s",
+    "downlink": "1 Mbit/s",
+    "uplink": "100 kbit/s",
+    "latency": "20 ms",
+}
 PARAMETERS_BYTES = 4 * 610  # 60 features and a bias, 10 classes
 
 
@@ -28,13 +35,7 @@ def scenario(**changes: Any) -> Scenario:
         "name": "surveyed",
         "data": {"dataset": {"name": "synthetic", "alpha": 1, "beta": 1}},
         "model": "logistic_regression",
-        "fleet": {
-            "count": 30,
-            "compute": "50 samples/s",
-            "downlink": "1 Mbit/s",
-            "uplink": "100 kbit/s",
-            "latency": "20 ms",
-        },
+        "fleet": FLEET,
         "training": {"epochs": 3, "batch_size": 8},
         "rounds": {"clients": 4, "stop": {"rounds": 40}},
     }
@@ -188,6 +189,19 @@ def test_groups_and_availability() -> None:
     assert everybody.online == pytest.approx((20 * phones.online + 10) / 30)
     assert boards.numbers["uplink"].p50 == math.inf
     assert found.as_dict()["groups"][1]["numbers"]["uplink"]["p50"] is None
+
+
+def test_a_quorum_that_is_hardly_ever_met_is_told() -> None:
+    """The run looked for it through 30 days of virtual time before anybody knew."""
+    fleet = {**FLEET, "availability": {"name": "on_off", "on": "10 min", "off": "1 h"}}
+    found = facts(fleet=fleet, rounds={"clients": 25, "min_clients": 20})
+    assert found.quorum == 20
+    assert 30 / 7 < found.most_online < 20
+    told = "once 20 clients are available at once (`rounds.min_clients`); in a week, looked at"
+    assert told in sentences(found)[0]
+    assert f"never more than {found.most_online:.0f} of 30 devices are" in sentences(found)[0]
+    for met in ({"clients": 25, "min_clients": 2}, {"clients": 25, "policy": "fedbuff"}):
+        assert "available at once" not in sentences(facts(fleet=fleet, rounds=met))[0]
 
 
 def test_who_is_charged_too_little_for_work_does_not_count_as_online() -> None:
