@@ -17,6 +17,14 @@ class Cifar(ImageSet):
     train_images: ClassVar = 50_000
     image_shape: ClassVar = (3, 32, 32)
 
+    torchvision_name: ClassVar[str]
+    """Class of `torchvision.datasets`."""
+
+    @override
+    def _stored(self, root: Path, train: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+        stored = getattr(torchvision_datasets(), self.torchvision_name)(root, train=train)
+        return np.asarray(stored.data), np.asarray(stored.targets)
+
     @override
     def _fault(self, file: Path) -> str:
         known = getattr(torchvision_datasets(), self.torchvision_name)

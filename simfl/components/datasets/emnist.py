@@ -10,7 +10,6 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
 from simfl.components.datasets.images import Images, ImageSet
-from simfl.components.datasets.torchvision_import import torchvision_datasets
 
 SIZES = {
     "balanced": (47, 112_800),
@@ -33,7 +32,6 @@ class Emnist(ImageSet):
     """
 
     origin: ClassVar = "emnist"
-    torchvision_name: ClassVar = "EMNIST"
     image_shape: ClassVar = (1, 28, 28)
     statistics: ClassVar = ((0.1736,), (0.3317,))
 
@@ -61,9 +59,8 @@ class Emnist(ImageSet):
 
     @override
     def _stored(self, root: Path, train: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-        stored = torchvision_datasets().EMNIST(root, self.split, train=train)
-        first = 1 if self.split == "letters" else 0
-        return np.asarray(stored.data), np.asarray(stored.targets) - first
+        pixels, labels = super()._stored(root, train)
+        return pixels, labels.astype(np.int64) - (self.split == "letters")
 
     @override
     def _channels_first(self, pixels: NDArray[Any]) -> Images:

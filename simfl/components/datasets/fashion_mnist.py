@@ -15,6 +15,5 @@ class FashionMnist(ImageSet):
     """
 
     origin: ClassVar = "fashion_mnist"
-    torchvision_name: ClassVar = "FashionMNIST"
     image_shape: ClassVar = (1, 28, 28)
     statistics: ClassVar = ((0.2860,), (0.3530,))

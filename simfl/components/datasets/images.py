@@ -10,8 +10,7 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
-from simfl.components.datasets.idx import idx_fault
-from simfl.components.datasets.torchvision_import import torchvision_datasets
+from simfl.components.datasets.idx import idx_fault, read_idx
 from simfl.core.arguments import called
 from simfl.core.downloads.origins import ORIGINS, cache_folder
 from simfl.core.seeds import Seeds
@@ -36,8 +35,6 @@ class ImageSet(Dataset):
     train_images: ClassVar[int] = 60_000
     origin: ClassVar[str]
     """Where it comes from, by name in `ORIGINS`."""
-    torchvision_name: ClassVar[str]
-    """Class of `torchvision.datasets`."""
     image_shape: ClassVar[tuple[int, int, int]]
     statistics: ClassVar[tuple[tuple[float, ...], tuple[float, ...]]]
     """Mean and standard deviation per channel of pixels in [0, 1]."""
@@ -130,9 +127,9 @@ class ImageSet(Dataset):
         return images, targets
 
     def _stored(self, root: Path, train: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return pixels and labels as torchvision reads them from the folder `root`."""
-        stored = getattr(torchvision_datasets(), self.torchvision_name)(root, train=train)
-        return np.asarray(stored.data), np.asarray(stored.targets)
+        """Return pixels and labels as they are in the files below the folder `root`."""
+        images, labels = self.files[:2] if train else self.files[2:]
+        return read_idx(root / images), read_idx(root / labels)
 
     def _damage(self, root: Path, error: Exception) -> str:
         """Return which files of the folder `root` can't be read, after torchvision's `error`."""
@@ -146,7 +143,7 @@ class ImageSet(Dataset):
             )
         return (
             f"the files of data set {self.name!r} in {root} are damaged ({error}); expected "
-            f"{', '.join(self.files)} as torchvision's {self.torchvision_name} has them"
+            f"{', '.join(self.files)} as torchvision has them"
         )
 
     def _told(self, file: Path) -> str:

@@ -11,6 +11,5 @@ class Mnist(ImageSet):
     """60,000 training and 10,000 test digits, 28 x 28, grey."""
 
     origin: ClassVar = "mnist"
-    torchvision_name: ClassVar = "MNIST"
     image_shape: ClassVar = (1, 28, 28)
     statistics: ClassVar = MNIST_CONSTANTS

@@ -20,7 +20,6 @@ class Svhn(ImageSet):
     """
 
     origin: ClassVar = "svhn"
-    torchvision_name: ClassVar = "SVHN"
     train_images: ClassVar = 73_257
     image_shape: ClassVar = (3, 32, 32)
     statistics: ClassVar = ((0.4377, 0.4438, 0.4728), (0.1980, 0.2010, 0.1970))

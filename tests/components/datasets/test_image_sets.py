@@ -2,6 +2,8 @@ import hashlib
 import os
 import pickle
 import struct
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,6 +53,19 @@ def test_pixels_and_labels_arrive_as_they_are(tiny_mnist):
     np.testing.assert_array_equal(np.rint(corpus.test.x[:, 0] * 255), pixels[30:])
     assert corpus.train.y.tolist() == labels[:30].tolist()
     assert corpus.natural is None
+
+
+def test_who_only_looks_at_mnist_waits_for_no_torch(tiny_mnist):
+    """`simfl partition` and `simfl fleet` did, for torchvision's reader of its files."""
+    code = (
+        "import sys; from pathlib import Path; from simfl.core.seeds import Seeds; "
+        "from simfl.components.datasets.base import datasets; "
+        "print(len(datasets.parse('mnist').load(Path(sys.argv[1]), Seeds(0)).train.y)); "
+        "print(*{'torch', 'torchvision'} & {*sys.modules})"
+    )
+    words = [sys.executable, "-c", code, str(tiny_mnist[0])]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    assert done.stdout == "30\n\n"
 
 
 @pytest.mark.parametrize(
