@@ -29,7 +29,8 @@ class FedcorDirichlet(Partition):
     """Each client's label mixture is drawn from Dir(alpha * prior); sizes then use every sample.
 
     The sizes are the most even ones (least sum of squares) that need exactly the samples that there
-    are of each class.  Fractions of samples left over go to random clients, one by one.
+    are of each class.  Fractions of samples left over go to random clients, one by one: where they
+    have but a few each, a client may get none.
     O(n log n + classes^2 * clients).
     """
 
