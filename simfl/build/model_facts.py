@@ -11,7 +11,7 @@ from simfl.core.machine.memory import is_out_of_memory, require_memory
 from simfl.errors import InputError
 from simfl.scenario.checks import refusal
 from simfl.scenario.scenario import Scenario
-from simfl.training.compilable import MOST_LAYERS, MOST_WEIGHTS, knows
+from simfl.training.compilable import MOST_LAYERS, MOST_WEIGHTS, is_compilable
 
 TRAINED_COPIES = 2
 """Vectors of a model's size that training takes at least: the model, and its gradient."""
@@ -85,7 +85,8 @@ def _key(scenario: Scenario) -> tuple[object, ...] | None:
     if users_own([model]):
         return None
     options = model.model_dump_json()
-    return type(model), options, *scenario.inputs_and_outputs(), knows(scenario.training.local())
+    compilable = is_compilable(scenario.training.local())
+    return type(model), options, *scenario.inputs_and_outputs(), compilable
 
 
 def _linear_facts(scenario: Scenario) -> ModelFacts | None:
@@ -108,7 +109,7 @@ def _linear_facts(scenario: Scenario) -> ModelFacts | None:
         convex=len(layers) == 1,
         profile=biases[0] if len(layers) > 1 else 0,
         takes_tokens=False,
-        compiled=fits and knows(scenario.training.local()),
+        compiled=fits and is_compilable(scenario.training.local()),
         stacked=min(min(layer) for layer in layers) > 1,  # as in `stages_of`
     )
 
@@ -156,7 +157,7 @@ def _model_facts(scenario: Scenario) -> ModelFacts:
         convex=is_convex(module),
         profile=profile_width(module, example_input(module, shape)),
         takes_tokens=takes_tokens(module, shape),
-        compiled=network_of(module, shape) is not None and knows(scenario.training.local()),
+        compiled=network_of(module, shape) is not None and is_compilable(scenario.training.local()),
         stacked=stages_of(module, shape) is not None,
         batch_norm=has_batch_norm(module),
         frozen=Layout.of(module, frozen=True).size,

@@ -15,6 +15,6 @@ OPTIMIZERS: dict[type[Optimizer], int] = {Sgd: 0, Adam: 1, AdamW: 2}
 """Optimizer -> its number in native/network.h."""
 
 
-def knows(training: LocalTraining) -> bool:
+def is_compilable(training: LocalTraining) -> bool:
     """Return whether the library has the optimizer and the loss of `training`."""
     return type(training.optimizer) in OPTIMIZERS and type(training.loss) is CrossEntropy

@@ -8,7 +8,7 @@ from torch import nn
 from simfl.core.types import Params
 from simfl.training import card
 from simfl.training.batch_norm import has_batch_norm
-from simfl.training.compilable import knows
+from simfl.training.compilable import is_compilable
 from simfl.training.flat import Layout, copied, example_input
 from simfl.training.kernels import Kernel, choose_kernel
 from simfl.training.kernels.compiled import compiled_kernel
@@ -136,7 +136,7 @@ _PROGRAMS: dict[object, Program] = {}
 def program_of(task: Task) -> Program:
     """Return the program of `task`, built at first use; tasks of like model share it."""
     training = task.training  # what of it decides the kernel:
-    how = knows(training), training.augmentation is not None, training.optimizer.repeats
+    how = is_compilable(training), training.augmentation is not None, training.optimizer.repeats
     model = type(task.model), repr(task.model), task.frozen_digest
     key = (*model, task.shape, task.classes, task.device, how)
     if key not in _PROGRAMS:

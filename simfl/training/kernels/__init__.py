@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from simfl.components.local_training import LocalTraining
-from simfl.training.compilable import knows
+from simfl.training.compilable import is_compilable
 from simfl.training.flat import Layout
 from simfl.training.kernels.base import Kernel, Lane, Progress
 from simfl.training.kernels.compiled import CompiledKernel, compiled_kernel
@@ -36,7 +36,7 @@ def choose_kernel(module: nn.Module, shape: tuple[int, ...], training: LocalTrai
         shape: shape of one input.
         training: how clients train.
     """
-    if (compiled := compiled_kernel(module, shape)) and knows(training):
+    if (compiled := compiled_kernel(module, shape)) and is_compilable(training):
         return compiled
     layout = Layout.of(module)
     device = next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
