@@ -20,7 +20,7 @@ EXPERIMENT = (("data", "dataset"), ("data", "partition"), ("model",), ("fleet",)
 STOPS = ("rounds", "time", "accuracy", "target", "bytes", "energy")
 """What `rounds.stop` ends a run by; whatever else ended one came before."""
 MORE = 0.01
-"""Share of a budget that was used beyond it, from which on that is told."""
+"""Share of a budget that was used beyond it, or of bytes cut off, from which on that is told."""
 BUDGETS = (
     ("bytes", DATA_SIZE, formats.size, lambda run: float(run.total_bytes)),
     ("energy", ENERGY, formats.energy, lambda run: run.total_energy_j),
@@ -33,13 +33,18 @@ LARGER = 1.1
 """How many times the updates of another variant's rounds make one's rounds larger than those."""
 NAMED = (
     "Diverged", "Never counted", "No round", "Ended early", "Too little memory",
-    "Perhaps not meant",
+    "Perhaps not meant", "Cut off",
 )  # fmt: skip
 """Headings of caveats that begin with a variant's name, or a key of its scenario."""
 
 
 def caveats(
-    groups: Groups, targets: Sequence[float] | None = None, *, energy: bool, rounds: bool
+    groups: Groups,
+    targets: Sequence[float] | None = None,
+    *,
+    energy: bool,
+    rounds: bool,
+    waste: bool,
 ) -> dict[str, list[str]]:
     """Return what makes numbers of `groups` other than they look, by heading.
 
@@ -48,6 +53,7 @@ def caveats(
         targets: those asked about (None: the scenarios').
         energy: whether energies are told.
         rounds: whether rounds are compared.
+        waste: whether wasted bytes are told.
     """
     return {
         "Diverged": diverged(groups),
@@ -62,6 +68,7 @@ def caveats(
         "Looked at seldom": seen_late(groups, targets),
         "Unequal rounds": unequal_rounds(groups) if rounds else [],
         "Energy in part": unpowered(groups) if energy else [],
+        "Cut off": cut_off(groups) if waste else [],
         "Alike": alike(groups),
     }
 
@@ -195,6 +202,25 @@ def short_of_memory(groups: Groups) -> list[str]:
             told.append(
                 f"{name}: {most}{refused:,} of {devices} refused, with too little memory to train"
                 f"{needs}."
+            )
+    return _some(told)
+
+
+def cut_off(groups: Groups) -> list[str]:
+    """Say how much of what counts as wasted was under way when runs ended: of long ones little.
+
+    Of asynchronous ones, whose clients are always at work.
+    """
+    told = []
+    for name, runs in groups.items():
+        runs = [run for run in runs if run.finished and run.total_bytes]
+        before = sum(float(np.nansum(run.of_rounds("wasted_bytes"))) for run in runs)
+        cut = sum(run.wasted_bytes for run in runs) - before
+        share = cut / sum(run.total_bytes for run in runs) if runs else 0.0
+        if share >= MORE:
+            told.append(
+                f"{name}: {formats.percent(share)} of all bytes are wasted only in so far as the "
+                "run ended before the work was done."
             )
     return _some(told)
 

@@ -6,6 +6,7 @@ from simfl import Options, Scenario, load, run
 from simfl.report import write_report
 from simfl.report.caveats import (
     alike,
+    cut_off,
     diverged,
     ended_early,
     overspent,
@@ -95,6 +96,21 @@ def test_a_run_that_could_not_go_on_says_so(run_tiny: RunTiny) -> None:
     [two] = ended_early({"tiny": [drained, run_tiny()]})
     assert two.startswith("tiny (1 of 2 seeds, at ")
     assert ended_early({"tiny": [run_tiny()]}) == []
+
+
+def test_what_the_end_of_a_run_cut_off_is_told_apart_from_waste(run_tiny: RunTiny) -> None:
+    """A short asynchronous run looked as if it had come to little."""
+    buffered = {"rounds.policy": "fedasync", "aggregation": "fedasync"}
+    result = run_tiny(buffered)
+    assert {name for name, n in result.outcomes.items() if n} == {"arrived", "unfinished"}
+    [told] = cut_off({"tiny": [result]})
+    share = f"{100 * result.wasted_share:.1f}%"
+    assert told.startswith(f"tiny: {share} of all bytes are wasted only in so far as the run ended")
+    assert ("Wasted", told) in notes({"tiny": [result]})
+    assert share in " ".join(render(compare([result]), "table").split())
+    late = run_tiny({"rounds.policy": {"name": "synchronous", "deadline": {"stragglers": "40%"}}})
+    assert late.wasted_bytes
+    assert cut_off({"tiny": [late]}) == []
 
 
 def test_devices_with_too_little_memory_are_counted(run_tiny: RunTiny) -> None:

@@ -14,7 +14,7 @@ from simfl.report.comparison.sections import Section, legend, sections
 from simfl.report.text_page import TextPage
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.results.compare import Cell, Column, Comparison
-from simfl.runs.results.metric import PER_ROUND
+from simfl.runs.results.metric import PER_ROUND, WASTED
 from simfl.runs.results.several import untrained
 from simfl.runs.results.statistics import Ratio
 
@@ -33,6 +33,7 @@ def _below(comparison: Comparison) -> list[str]:
         sorted({c.target for c in columns if c.target is not None}),
         energy=any(c.metric.unit == "energy" for c in columns),
         rounds=clock_only or any(c.metric in PER_ROUND.values() for c in columns),
+        waste=Column(WASTED) in columns,
     )
     lines = [
         line if heading in NAMED else line[0].upper() + line[1:]

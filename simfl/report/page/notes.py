@@ -24,7 +24,7 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
         "Oracle selector": _oracle(groups),
         "Failed": _failed(groups),
         "Not finished": _not_finished(groups),
-        **caveats(groups, energy=True, rounds=not have_accuracy(all_runs(groups))),
+        **caveats(groups, energy=True, rounds=not have_accuracy(all_runs(groups)), waste=True),
         "Rounds ran short": _rounds_run_short(groups),
         "Never heard": _never_heard(with_clients(groups)),
         "Wasted": _wasted(groups),

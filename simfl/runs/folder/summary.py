@@ -35,8 +35,9 @@ MEANINGS: dict[str, str] = {
     "round whose model was judged to be at it or better (bytes of transfers, joules of phases that "
     "were over by then); null: never",
     "totals": "download, upload and probe bytes; those of participations that did not arrive "
-    "(wasted); energy of participations and probes, and of all who idled, J (null, as at targets: "
-    "no group of the fleet says what power it takes)",
+    "(wasted; what was under way when the run ended among them); energy of participations and "
+    "probes, and of all who idled, J (null, as at targets: no group of the fleet says what power "
+    "it takes)",
     "unpowered": "groups of the fleet that don't say what power they take, though others do: they "
     "count as 0 J",
     "participations": "how many had each outcome",
