@@ -153,6 +153,15 @@ def test_a_returning_device_fills_a_vacancy_at_once():
     assert [row.end_s for row in world.rounds] == [100, 112]
 
 
+def test_who_comes_back_as_the_server_is_done_is_replaced_with_the_others():
+    """There were two selections at that instant, each of one client."""
+    fleet = make_fleet(2, 10, latency=[0, 1])  # they take 1 s, and 1 s of each phase
+    world = make(fleet, {"name": "fedasync", "server_time": "2 s"}, stop=Stop(rounds=2))
+    assert [row.end_s for row in world.rounds] == [3, 5]
+    assert world.selections[1] == (3, [0, 1])
+    assert world.coordinator.asked == [2, 2]
+
+
 def test_server_time_delays_aggregations_one_after_the_other():
     policy = {"name": "fedasync", "server_time": "4 s"}
     world = make(make_fleet(3), policy, stop=Stop(rounds=3))

@@ -66,4 +66,5 @@ class Asynchronous(RoundPolicy, ABC):
                     buffer = []
                     server.open_round()
                     if self.server_time:  # or the next aggregation would keep them waiting
+                        yield server.timeline.deadline(server.timeline.now)  # all are back by now
                         active.hire()
