@@ -41,7 +41,8 @@ def tune_command(
         typer.Option(
             "--under",
             metavar="NAME=MOST",
-            help="bytes='2 GB', never_heard=5%, time, rounds, energy, wasted; can be repeated.",
+            help="bytes='2 GB', never_heard=5%, time, rounds, energy, wasted, epsilon; can be "
+            "repeated.",
         ),
     ] = None,
     trials: Annotated[int | None, typer.Option("--trials", min=1, help="Number of trials.")] = None,

@@ -21,6 +21,7 @@ from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.criteria import Criteria
 from simfl.scenario.parts.tune import COSTS, Tune
+from simfl.scenario.privacy import why_no_epsilon
 from simfl.scenario.variants import read_with, try_out, variant
 from simfl.scenario.whole import why_no_objective
 
@@ -237,6 +238,8 @@ def _refuse_unknown(spec: Tune, scenario: Scenario) -> None:
     """
     if why := why_no_objective(spec, scenario):
         raise ScenarioError(f"tune.objective: {why}")
+    if "epsilon" in spec.limits and (why := why_no_epsilon(scenario)):
+        raise ScenarioError(f"tune.under: no epsilon will be told: {why}")
     asked = {"objective": [spec.measured], "under": spec.limits}
     for key, names in asked.items():
         if "energy" in names and not scenario.powered:

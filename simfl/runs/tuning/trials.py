@@ -24,6 +24,7 @@ METRICS: Mapping[str, Metric] = {
     "never_heard": Metric(
         "never_heard", "share", lambda run: 1 - float((run.participations > 0).mean())
     ),
+    "epsilon": Metric("epsilon", "ratio", lambda run: _or_infinite(run.privacy.get("epsilon"))),
 }  # fmt: skip
 """What can be an objective or a limit; so can what models are judged by, see `metric_called`."""
 
@@ -31,6 +32,10 @@ METRICS: Mapping[str, Metric] = {
 def metric_called(name: str) -> Metric:
     """Return an objective or a limit by its name."""
     return METRICS.get(name) or Metric(name, "number", _of_the_last(name))
+
+
+def _or_infinite(epsilon: float | None) -> float:
+    return math.inf if epsilon is None else epsilon
 
 
 def _of_the_last(name: str) -> Callable[[RunResult], float]:

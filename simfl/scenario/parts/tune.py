@@ -105,6 +105,9 @@ class Limits(Part):
     never_heard: Annotated[float, Share()] | None = Field(
         None, description="share of devices none of whose updates counted"
     )
+    epsilon: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="privacy spent, by the client whose updates counted most often"
+    )
 
 
 class Tune(Part):

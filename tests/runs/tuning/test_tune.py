@@ -101,6 +101,26 @@ def test_what_is_over_a_limit_is_not_best(tmp_path: Path) -> None:
     assert heard.best is None or heard.best.taken["never_heard"] == 0
 
 
+def test_privacy_can_be_limited(tmp_path: Path) -> None:
+    noise = [1e-2, 1.0, 8.0, 64.0]
+    spec = {
+        "parameters": {"aggregation.noise_multiplier": noise},
+        "objective": "rounds",
+        "under": {"epsilon": 5},
+        "trials": 9,
+    }
+    private = {"name": "dp_fedavg", "clip": 1.0, "noise_multiplier": 1.0}
+    tuning = timed(tmp_path, spec, aggregation=private, seeds=[0])
+    assert {t.parameters["aggregation.noise_multiplier"] for t in tuning.trials} == set(noise)
+    for trial in tuning.trials:
+        [run] = find_runs([tmp_path / trial.name])
+        spent = run.summary["privacy"]["epsilon"]
+        assert trial.taken == pytest.approx({"epsilon": spent})
+        assert trial.state == ("done" if spent <= 5 else "over a limit")
+    assert {trial.state for trial in tuning.trials} == {"done", "over a limit"}
+    assert "epsilon" in page(tuning)
+
+
 @pytest.mark.slow
 def test_a_loss_below_zero_is_not_given_up_for_what_may_come(tmp_path: Path) -> None:
     """Seeds yet to come were thought to bring 0 at best."""

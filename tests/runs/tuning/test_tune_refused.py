@@ -37,6 +37,11 @@ def test_energy_of_devices_that_spend_none(tmp_path: Path) -> None:
         timed(tmp_path, {**CLOCK, "under": {"energy": "1 kJ"}})
 
 
+def test_epsilon_where_none_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"tune\.under: no epsilon will be told: there is hardly"):
+        timed(tmp_path, {**CLOCK, "under": {"epsilon": 3}})
+
+
 def test_energy_is_known_by_variant_and_choice(tmp_path: Path) -> None:
     """Where a variant has power, a limit of energy on another was an internal error."""
     power: dict[str, Any] = {"fleet.power": {"compute": "1 W"}}
