@@ -1,6 +1,7 @@
 """The virtual clock: SimPy's environment with absolute instants; it alone writes events."""
 
 import heapq
+import math
 from collections.abc import Callable, Container
 from typing import Any
 
@@ -20,6 +21,9 @@ LAST = EventPriority(4)
 """The end of virtual time: what happens at that very instant has happened."""
 
 NORMAL = EventPriority(1)
+
+ROUNDING = 1e-12
+"""Share of an instant that sums of durations which should end at it may be off by."""
 
 _MANY = 1024
 """Forgotten timers that are not worth sweeping."""
@@ -89,6 +93,25 @@ class Timeline(simpy.Environment):
     def deadline(self, time_s: float) -> "Timer":
         """Return an event at `time_s` that loses every tie: what lands exactly then has arrived."""
         return self.at(time_s, LATE)
+
+    def time_up(self, time_s: float) -> simpy.Event:
+        """Return a `deadline` that loses ties which rounding hides, too.
+
+        Durations add up to instants that are some ulps apart where they should be the same.  It
+        fires at the last of these.
+        """
+        event = simpy.Event(self)
+
+        def look(_: simpy.Event) -> None:
+            later_s = (entry[0] for entry in self._queue if entry[0] > self.now)
+            next_s = min(later_s, default=math.inf)
+            if next_s - self.now <= ROUNDING * self.now:
+                self.deadline(next_s).callbacks.append(look)
+            else:
+                event.succeed()
+
+        self.deadline(time_s).callbacks.append(look)
+        return event
 
     def forget(self, timer: "Timer") -> None:
         """Do without `timer`; nobody may wait for it any more.

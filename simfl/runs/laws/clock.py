@@ -9,6 +9,7 @@ from simfl.errors import UnitError
 from simfl.runs.folder.folder import CLIENTS, EVENTS, ROUNDS
 from simfl.runs.folder.records import Records
 from simfl.runs.laws.base import DELIVERED, ENDS, PHASES, Violation, Violations
+from simfl.sim.timeline import ROUNDING
 
 
 def clock(records: Records) -> Violations:
@@ -65,7 +66,7 @@ def deadlines(records: Records) -> Violations:
         if limit_s is None:
             continue
         due_s, end_s = part["selected_s"] + limit_s, part["upload_end_s"]
-        if part["outcome"] == "arrived" and end_s > due_s:
+        if part["outcome"] == "arrived" and end_s > due_s * (1 + ROUNDING):
             yield Violation(CLIENTS, number, f"arrived at {end_s} s, but was due at {due_s} s")
         if drops and patient and part["outcome"] == "late" and end_s is not None:
             yield Violation(CLIENTS, number, f"late, but came at {end_s} s, due at {due_s} s")

@@ -49,7 +49,7 @@ class SemiSynchronous(RoundPolicy):
                 if server.finished:
                     return
             server.open_round(period_s)
-            beat = server.timeline.deadline(server.timeline.now + period_s)
+            beat = server.timeline.time_up(server.timeline.now + period_s)
             active.hire()
             yield beat
             kept = []

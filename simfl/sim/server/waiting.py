@@ -133,7 +133,7 @@ class Waiting:
             assert part.process is not None
             part.process.callbacks.append(partial(count, part))
         if limit_s < math.inf:
-            timeline.deadline(self.closes_s).callbacks.append(close)
+            timeline.time_up(self.closes_s).callbacks.append(close)
         elif not parts:
             event.succeed()
         return event
