@@ -20,6 +20,7 @@ class _Sender:
     window: float
     most: float
     few: float
+    latency_s: float
     written: float = 0.0
     flying: float = 0.0
     missing: float = 0.0
@@ -28,7 +29,7 @@ class _Sender:
 
 @dataclass
 class Queue:
-    """A shared link of `capacity` bit/s, with options as of a `FifoLink` and one latency for all.
+    """A shared link of `capacity` bit/s, with options as of a `FifoLink`.
 
     Windows are whole packets or none, and so few that no two packets ever move as one.
     """
@@ -37,24 +38,23 @@ class Queue:
     window: float
     buffer: float
     own_first: bool
-    latency_s: float
     _events: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
     _waiting: deque[tuple[_Sender, float]] = field(default_factory=deque)
     _busy: bool = False
     _now: float = 0.0
     _count: int = 0
 
-    def ends(self, starts: Sequence[Start]) -> list[float]:
-        """Return when each flow ends."""
+    def ends(self, starts: Sequence[Start], latencies_s: Sequence[float]) -> list[float]:
+        """Return when each flow ends, whose sender is so far away."""
         senders = []
-        for at_s, bits, own_bps in starts:
+        for (at_s, bits, own_bps), latency_s in zip(starts, latencies_s, strict=True):
             most = few = math.inf
             if self.buffer:  # and what the time of an answer takes
-                room = self.buffer + 2 * self.latency_s * min(own_bps, self.capacity)
+                room = self.buffer + 2 * latency_s * min(own_bps, self.capacity)
                 most = max(math.ceil(room / BITS - 1e-9), 2) * BITS
                 few = max(room - self.buffer / 3, BITS)
             window = min(int(self.window / BITS + 1e-9) * BITS or math.inf, most)
-            sender = _Sender(bits, own_bps, at_s, window, most, few, missing=bits)
+            sender = _Sender(bits, own_bps, at_s, window, most, few, latency_s, missing=bits)
             senders.append(sender)
             self._at(at_s, partial(self._send, sender))
         while self._events:
@@ -81,7 +81,7 @@ class Queue:
             if self.own_first:  # it moves on while it comes
                 begins_s = max(sender.own_free_s, self._now)
                 sender.own_free_s = begins_s + bits / sender.own_bps
-                here_s = max(begins_s, sender.own_free_s - bits / self.capacity) + self.latency_s
+                here_s = max(begins_s, sender.own_free_s - bits / self.capacity) + sender.latency_s
                 self._at(here_s, partial(self._enter, sender, bits))
             else:
                 self._enter(sender, bits)
@@ -103,8 +103,8 @@ class Queue:
         if self.own_first:
             self._land(sender, bits)
             return
-        begins_s = max(sender.own_free_s, began_s + self.latency_s)
-        last_s = self._now + self.latency_s
+        begins_s = max(sender.own_free_s, began_s + sender.latency_s)
+        last_s = self._now + sender.latency_s
         sender.own_free_s = max(begins_s + bits / sender.own_bps, last_s)
         self._at(sender.own_free_s, partial(self._land, sender, bits))
 
@@ -113,7 +113,7 @@ class Queue:
         if sender.missing <= 1e-6:
             sender.end_s = self._now
         else:
-            self._at(self._now + self.latency_s, partial(self._answer, sender, bits))
+            self._at(self._now + sender.latency_s, partial(self._answer, sender, bits))
 
     def _answer(self, sender: _Sender, bits: float) -> None:
         sender.flying -= bits

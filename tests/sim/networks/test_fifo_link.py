@@ -110,7 +110,7 @@ def test_flows_end_when_their_packets_do_one_by_one(
     starts = [
         (at + i / 7e3, bits, limit * (1 + i / 9e3)) for i, (at, bits, limit) in enumerate(starts)
     ]
-    expected = Queue(*options, latency_s).ends(starts)
+    expected = Queue(*options).ends(starts, [latency_s] * len(starts))
     assert ends_over(FifoLink(*options), starts, latency_s) == pytest.approx(expected, abs=1e-6)
 
 
