@@ -20,7 +20,7 @@ ENDED, CALLED_OFF, LEAVES = 0, 1, 2  # in this order at one instant
 
 @dataclass(frozen=True)
 class Rates:
-    """Factors of a link, each from its instant on; they begin again after the period."""
+    """Factors of a link, each from its instant on; again after the period (inf: never)."""
 
     rows: Sequence[tuple[float, float]]
     period_s: float
@@ -31,14 +31,17 @@ class Rates:
 
     def next_s(self, now_s: float) -> float:
         """Return when it next changes."""
-        begun = math.floor(now_s / self.period_s + 1e-12) * self.period_s
-        starts = [begun + k * self.period_s + start for k in (0, 1) for start, _ in self.rows]
-        return min(start for start in starts if start > now_s + 1e-9)
+        past = math.floor(now_s / self.period_s + 1e-12)
+        cycles_s = (
+            [past * self.period_s, (past + 1) * self.period_s] if past else [0, self.period_s]
+        )
+        starts = [begun_s + start for begun_s in cycles_s for start, _ in self.rows]
+        return min((start for start in starts if start > now_s + 1e-9), default=INF)
 
 
 @dataclass(frozen=True)
 class Network:
-    """What is shared: bit/s of the server's two links and of cells', and what is added.
+    """What is shared: bit/s of the server's two links and of cells', how they vary, what is added.
 
     With `polling` so many seconds pass between two questions of a device and two looks of a server.
     """
@@ -46,6 +49,7 @@ class Network:
     server: Mapping[Way, float] = field(default_factory=dict)
     cells: Mapping[str, Mapping[Way, float]] = field(default_factory=dict)
     rates: Rates | None = None
+    cell_rates: Mapping[str, Rates] = field(default_factory=dict)
     overhead: float = 0.0
     message_overhead: float = 0.0
     window: float = 0.0
@@ -225,7 +229,8 @@ class Clock:
         while True:
             rates = self._rates()
             ends = [self.now_s + flow.left / rates[device] for device, flow in self._flows.items()]
-            changes = [self._network.rates.next_s(self.now_s)] if self._network.rates else []
+            every = [self._network.rates, *self._network.cell_rates.values()]
+            changes = [factors.next_s(self.now_s) for factors in every if factors]
             if until_s < (looks_s := self._looks_s()) <= until_s + 1e-9:  # but for rounding
                 until_s = looks_s
             then_s = min(
@@ -262,7 +267,10 @@ class Clock:
             links.append((network.server.get(way, INF) * factor, users))
             for name, cell in network.cells.items():
                 mine = {device for device in users if self._phones[device].cell == name}
-                links.append((cell.get(way, INF), mine))
+                varies = network.cell_rates.get(name)
+                links.append(
+                    (cell.get(way, INF) * (varies.at(self.now_s) if varies else 1.0), mine)
+                )
             links += [(self._phones[device].bps[way], {device}) for device in users]
         rates, rising = dict.fromkeys(self._flows, 0.0), set(self._flows)
         while rising:

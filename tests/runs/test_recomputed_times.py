@@ -75,6 +75,15 @@ def drawn_battery(rng: np.random.Generator, device: int) -> Battery:
     )
 
 
+def drawn_rates(rng: np.random.Generator) -> Rates:
+    """Return factors that last for seconds or minutes, and begin again or not."""
+    lasts_s = rng.choice([0.5, 3.125, 11.0, 60.0, 200.0], int(rng.integers(0, 6)))
+    times_s = [0.0, *np.cumsum(lasts_s).tolist()]
+    factors = rng.choice([0.2, 0.5, 0.8, 1.0, 2.0], len(times_s)).tolist()
+    period_s = times_s[-1] + float(rng.choice([1.0, 7.625, 90.0]))
+    return Rates(list(zip(times_s, factors, strict=True)), period_s if rng.random() < 0.6 else INF)
+
+
 def drawn(rng: np.random.Generator, polling: float = 0.0) -> tuple[list[Phone], Network]:
     """Return a fleet and its network."""
     cells: dict[str, dict[Way, float]] = {
@@ -87,9 +96,8 @@ def drawn(rng: np.random.Generator, polling: float = 0.0) -> tuple[list[Phone], 
     network = Network(
         {"download": float(rng.choice([30e3, 80e3])), "upload": float(rng.choice([10e3, 25e3]))},
         cells,
-        Rates([(0.0, 1.0), (7.5, 0.5), (19.25, 2.0), (31.0, 0.8)], 40.0)
-        if rng.random() < 0.5
-        else None,
+        drawn_rates(rng) if rng.random() < 0.5 else None,
+        {cell: drawn_rates(rng) for cell in cells if rng.random() < 0.5},
         float(rng.choice([0.0, 0.046])),
         float(rng.choice([0.0, 100.0])),
         float(rng.choice([0.0, 500.0, 1448.0])),
@@ -149,10 +157,17 @@ def written(folder: Path, phones: list[Phone], network: Network) -> dict[str, An
         "polling": f"{network.polling} s",
     }
     if network.rates:
-        rows = [f"{start},{factor}\n" for start, factor in network.rates.rows]
-        (folder / "rates.csv").write_text("time_s,factor\n" + "".join(rows))
-        links["rates"] = {"file": "rates.csv", "period": f"{network.rates.period_s} s"}
+        links["rates"] = written_rates(folder, "rates.csv", network.rates)
+    for name, rates in network.cell_rates.items():
+        links["cells"][name]["rates"] = written_rates(folder, f"rates-{name}.csv", rates)
     return {"fleet": groups, "network": links}
+
+
+def written_rates(folder: Path, file: str, rates: Rates) -> dict[str, Any]:
+    """Return the same of `rates`."""
+    rows = [f"{start},{factor}\n" for start, factor in rates.rows]
+    (folder / file).write_text("time_s,factor\n" + "".join(rows))
+    return {"file": file, "period": None if rates.period_s == INF else f"{rates.period_s} s"}
 
 
 @pytest.mark.parametrize(
