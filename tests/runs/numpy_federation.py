@@ -29,7 +29,7 @@ class Work:
         base: `(p,)` the model that it began with.
         version: of that model.
         round: in which it was chosen.
-        epochs: that it trains.
+        epochs: that it is to train.
         copies: how often it was drawn.
         tier: that chose it.
         correction: `(p,)` what it adds to each gradient (SCAFFOLD).
@@ -81,6 +81,7 @@ class Federation:
         self._initial, self._version = model, 0
         self._work: dict[tuple[int, float], Work] = {}
         self._latest: dict[int, Work] = {}
+        self._left: set[int] = set()  # who went offline in the midst of its work
         self._copies: dict[int, int] = {}
         self._next_tiers = list(range(policy.get("tiers", 1)))
         self._tier = 0
@@ -101,6 +102,9 @@ class Federation:
                 self._tier = self._next_tiers.pop(0) if self._next_tiers else 0
             elif kind == "dispatched":
                 self._send(event)
+                self._left.discard(event["client"])
+            elif kind == "salvaged":
+                self._left.add(event["client"])
             elif kind == "uploaded" and event["client"] in self._latest:
                 self._latest[event["client"]].arrived_s = event["t"]
             elif kind == "aggregated":
@@ -123,8 +127,12 @@ class Federation:
             work = self._work[row["client"], row["selected_s"]]
             work.staleness = self._version - work.version
             assert work.staleness == row["staleness"]
-            self._train(work)
-            assert len(work.rates) == row["steps"]
+            batches = math.ceil(len(self._held[work.client][1]) / self._training["batch_size"])
+            planned = self._training.get("steps") or work.epochs * batches
+            assert (
+                row["steps"] <= planned if row["client"] in self._left else row["steps"] == planned
+            )
+            self._train(work, row["steps"])
             work.update = self._sent(work)
             works.append(work)
         if works:
@@ -145,48 +153,43 @@ class Federation:
         low = schedule["final"]
         return float(lr * (low + (1 - low) * (1 + math.cos(math.pi * share)) / 2))
 
-    def _train(self, work: Work) -> None:
+    def _train(self, work: Work, steps: int) -> None:
         inputs, labels = self._held[work.client]
         optimizer, size = self._training["optimizer"], self._training["batch_size"]
         decay = optimizer.get("weight_decay", 0.0)
         model, first, second = work.base.copy(), np.zeros_like(work.base), np.zeros_like(work.base)
         work.rates = []
-        for epoch in range(work.epochs):
-            for low in range(0, len(labels), size):
-                rows = slice(low, low + size)
-                slope = _slope(model, inputs[rows], labels[rows]) + work.correction
-                slope += self._training.get("proximal", 0.0) * (model - work.base)
-                if (most := optimizer.get("clip")) and (norm := np.linalg.norm(slope)) > most:
-                    slope *= most / norm
-                lr = self._rate(work.round, epoch)
-                work.rates.append(lr)
-                if optimizer["name"] == "adamw":
-                    model = model - lr * decay * model
-                else:
-                    slope = slope + decay * model
-                if optimizer["name"] == "sgd":
-                    rho = optimizer.get("momentum", 0.0)
-                    first = rho * first + slope
-                    model = model - lr * (
-                        slope + rho * first if optimizer.get("nesterov") else first
-                    )
-                    continue
-                steps = len(work.rates)
-                first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
-                unbiased = first / (1 - 0.9**steps), second / (1 - 0.999**steps)
-                model = model - lr * unbiased[0] / (np.sqrt(unbiased[1]) + 1e-8)
+        for step in range(1, steps + 1):
+            epoch, batch = divmod(step - 1, math.ceil(len(labels) / size))
+            rows = slice(batch * size, (batch + 1) * size)
+            slope = _slope(model, inputs[rows], labels[rows]) + work.correction
+            slope += self._training.get("proximal", 0.0) * (model - work.base)
+            if (most := optimizer.get("clip")) and (norm := np.linalg.norm(slope)) > most:
+                slope *= most / norm
+            lr = self._rate(work.round, epoch)
+            work.rates.append(lr)
+            if optimizer["name"] == "adamw":
+                model = model - lr * decay * model
+            else:
+                slope = slope + decay * model
+            if optimizer["name"] == "sgd":
+                rho = optimizer.get("momentum", 0.0)
+                first = rho * first + slope
+                model = model - lr * (slope + rho * first if optimizer.get("nesterov") else first)
+                continue
+            first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
+            unbiased = first / (1 - 0.9**step), second / (1 - 0.999**step)
+            model = model - lr * unbiased[0] / (np.sqrt(unbiased[1]) + 1e-8)
         work.update = model - work.base
 
     def _sent(self, work: Work) -> Floats:
-        """Return what is sent of an update: its largest entries; the rest is kept for the next."""
-        share = self._training.get("compression", {}).get("share")
-        if share is None:
+        """Return what is sent of an update; the rest is kept for the next."""
+        if "compression" not in self._training:
             return work.update
         whole = work.update + self._unsent.get(work.client, 0.0)
-        sent, most = np.zeros_like(whole), round(share * len(whole))
-        largest = np.argsort(-np.abs(whole))[:most]
-        sent[largest] = whole[largest]
-        self._unsent[work.client] = whole - sent
+        sent = _compressed(whole, self._training["compression"])
+        if self._training["compression"]["error_feedback"]:
+            self._unsent[work.client] = whole - sent
         return sent
 
     # -- the server
@@ -281,6 +284,17 @@ class Federation:
             "fedyogi": old - 0.01 * update**2 * np.sign(old - update**2),
         }[name]
         return self.model + self._options["lr"] * self._mean / (np.sqrt(self._square) + tau)
+
+
+def _compressed(update: Floats, options: Mapping[str, Any]) -> Floats:
+    """Return `(p,)` the largest entries, or all of them on a ladder between the largest."""
+    if options["name"] == "quantize":  # to the nearest rung
+        step = np.abs(update).max() / (2 ** (options["bits"] - 1) - 1)
+        return np.asarray(np.round(update / step) * step)
+    sent, most = np.zeros_like(update), round(options["share"] * len(update))
+    largest = np.argsort(-np.abs(update))[:most]
+    sent[largest] = update[largest]
+    return sent
 
 
 def _slope(model: Floats, inputs: Floats, labels: NDArray[np.int64]) -> Floats:

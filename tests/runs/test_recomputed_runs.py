@@ -44,6 +44,20 @@ WINDOWS = {"name": "semi_synchronous", "period": "4 s"}
 CARRY = {"name": "synchronous", "deadline": "5 s", "late": "carry"}
 BUFFER = {"name": "fedbuff", "buffer": 3}
 DEADLINE = {"name": "synchronous", "deadline": "6 s"}
+LADDER: dict[str, Any] = {
+    "name": "quantize",
+    "bits": 8,
+    "stochastic": False,
+    "error_feedback": True,
+}
+SALVAGE = [
+    {
+        **group,
+        "availability": {"name": "on_off", "on": "14 s", "off": "6 s"},
+        "on_offline": "salvage",
+    }
+    for group in SCENARIO["fleet"]
+]
 FRESH: dict[str, Any] = {"name": "fedavg"}
 STALE = {"name": "fedbuff", "exponent": 0.5, "weighting": "uniform"}
 CASES: dict[str, dict[str, Any]] = {
@@ -94,7 +108,29 @@ CASES: dict[str, dict[str, Any]] = {
     "fedbuff, the largest entries": {
         "aggregation": STALE,
         "policy": BUFFER,
-        "compression": {"name": "top_k", "share": 0.3},
+        "compression": {"name": "top_k", "share": 0.3, "error_feedback": True},
+    },
+    "scaffold, on a ladder": {
+        "aggregation": {"name": "scaffold"},
+        "compression": {**LADDER, "error_feedback": False},
+    },
+    "fedbuff, on a ladder that forgets nothing": {
+        "aggregation": STALE,
+        "policy": BUFFER,
+        "compression": {**LADDER, "bits": 4},
+    },
+    "steps": {"epochs": None, "steps": 7, "optimizer": HEAVY},
+    "fednova, steps finished": {
+        "aggregation": {"name": "fednova"},
+        "epochs": 4,
+        "optimizer": HEAVY,
+        "fleet": SALVAGE,
+    },
+    "scaffold, steps finished": {
+        "aggregation": {"name": "scaffold"},
+        "epochs": 4,
+        "lr_schedule": FALLING,
+        "fleet": SALVAGE,
     },
     "fedat": {
         "aggregation": {"name": "fedat", "tiers": 2},
@@ -143,9 +179,11 @@ def test_the_model_is_what_numpy_makes_of_the_log(
     aggregation = changes.pop("aggregation", FRESH)
     policy = changes.pop("policy", {"name": "synchronous"})
     selection = changes.pop("selection", "uniform")
+    fleet = changes.pop("fleet", SCENARIO["fleet"])
     training = {**TRAINING, **changes}
     scenario = {
         **SCENARIO,
+        "fleet": fleet,
         "rounds": {**SCENARIO["rounds"], "policy": policy},
         "selection": selection,
         "aggregation": aggregation,
