@@ -44,3 +44,12 @@ def test_a_deadline_waits_for_nothing_but_rounding() -> None:
     timeline.run(until=timeline.time_up(1.0))
     assert seen == [1.0, 1.0 + 2**-50]
     assert timeline.now == 1.0 + 2**-50
+
+
+def test_what_fits_a_deadline_exactly_is_planned_and_in_time() -> None:
+    """Of seven samples, 0.7 a second, three epochs take 21 / 0.7 s: 30 s, and a hair as floats."""
+    assert 21 / 0.7 > 30
+    fleet = make_fleet(1, 0.7, samples=7)
+    policy = {"name": "synchronous", "deadline": "30 s"}
+    world = make(fleet, policy, stop=Stop(rounds=20), workload="partial_epochs", epochs=5)
+    assert {(row.steps, row.outcome) for row in world.clients} == {(3 * 2, "arrived")}

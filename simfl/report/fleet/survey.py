@@ -26,7 +26,7 @@ from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
 from simfl.scenario.scenario import Scenario
 from simfl.sim.fleet import DeviceGroup, Fleet
 from simfl.sim.server.server import Server
-from simfl.sim.timeline import Timeline
+from simfl.sim.timeline import ROUNDING, Timeline
 
 WEEK_S = 7 * formats.DAY_S
 INSTANTS = 336
@@ -95,7 +95,7 @@ def _expected_round_s(
         wanted: how many are waited for.
         server_s: how long the server takes to aggregate, if anybody arrives.
     """
-    in_time = int((alone_s <= limit_s).sum())
+    in_time = int((alone_s <= limit_s * (1 + ROUNDING)).sum())
     aggregates = 1 - chance_of_none(len(alone_s), in_time, asked)
     return expected_order(np.minimum(alone_s, limit_s), asked, wanted) + aggregates * server_s
 
@@ -178,7 +178,7 @@ def _facts(
         holds: `(n,)` whether training fits into a device's memory.
     """
     able = devices[columns["samples"][devices] > 0]
-    late = columns["round"][able] > limit_s
+    late = columns["round"][able] > limit_s * (1 + ROUNDING)
     return GroupFacts(
         name=name,
         count=len(devices),

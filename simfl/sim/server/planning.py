@@ -17,6 +17,7 @@ from simfl.sim.networks.base import Direction, Links
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.settings import SCALAR_BYTES, Settings
 from simfl.sim.server.state import RunState
+from simfl.sim.timeline import ROUNDING
 
 
 class Planner:
@@ -110,7 +111,7 @@ class Planner:
             nonlocal phases
             phases = phases or self._phases(client, download)
             down_s, extra, rate, up_s = phases
-            return (down_s + (units + extra) / rate) + up_s <= limit_s
+            return (down_s + (units + extra) / rate) + up_s <= limit_s * (1 + ROUNDING)
 
         return Assignment(
             client=client,
@@ -139,7 +140,7 @@ class Planner:
         )
         # Measurements come before training; a step that ends this very instant counts.
         extra = float(self._extra_units[order.client])
-        steps = int(np.searchsorted(done, units * (1 + 1e-12) - extra, side="right"))
+        steps = int(np.searchsorted(done, units * (1 + ROUNDING) - extra, side="right"))
         if not steps:
             return None, 0.0
         plan = replace(order.plan, stop_after=steps)

@@ -168,6 +168,21 @@ def test_who_is_late(tmp_path: Path) -> None:
     assert yardstick.expected_round_s == facts().expected_round_s > timed.expected_round_s
 
 
+def test_who_needs_exactly_as_long_as_the_deadline_is_in_time() -> None:
+    """Three times seven samples, 0.7 a second: 30 s, of which 21 / 0.7 is a hair more."""
+    dataset = {"name": "synthetic_images", "samples": 21, "test_samples": 5, "size": 4}
+    found = facts(
+        data={"dataset": dataset, "partition": "iid"},
+        fleet={"count": 3, "compute": "0.7 samples/s"},
+        rounds={
+            "clients": 2,
+            "policy": {"name": "synchronous", "deadline": "30 s"},
+            "stop": {"rounds": 1},
+        },
+    )
+    assert found.groups[0].in_time == 1
+
+
 def test_over_selection_shortens_rounds() -> None:
     more = facts(rounds={"clients": 4, "policy": {"name": "synchronous", "over_select": "150%"}})
     assert (more.clients, more.asked) == (4, 6)
