@@ -94,23 +94,23 @@ class Timeline(simpy.Environment):
         """Return an event at `time_s` that loses every tie: what lands exactly then has arrived."""
         return self.at(time_s, LATE)
 
-    def time_up(self, time_s: float) -> simpy.Event:
-        """Return a `deadline` that loses ties which rounding hides, too.
+    def time_up(self, time_s: float, priority: EventPriority = LATE) -> simpy.Event:
+        """Return an event that loses ties, as `deadline`, and those that rounding hides, too.
 
         Durations add up to instants that are some ulps apart where they should be the same.  It
-        fires at the last of these.
+        fires at the last of these, after everything that comes before its `priority`.
         """
         event = simpy.Event(self)
 
         def look(_: simpy.Event) -> None:
-            later_s = (entry[0] for entry in self._queue if entry[0] > self.now)
+            later_s = (at for at, rank, *_ in self._queue if at > self.now and rank < priority)
             next_s = min(later_s, default=math.inf)
             if next_s - self.now <= ROUNDING * self.now:
-                self.deadline(next_s).callbacks.append(look)
+                self.at(next_s, priority).callbacks.append(look)
             else:
                 event.succeed()
 
-        self.deadline(time_s).callbacks.append(look)
+        self.at(time_s, priority).callbacks.append(look)
         return event
 
     def forget(self, timer: "Timer") -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from simfl.sim.server.settings import Stop
-from simfl.sim.timeline import Timeline
+from simfl.sim.timeline import LAST, Timeline
 from tests.sim.sim_world import make, make_fleet
 
 HALF = {"stragglers": "50%"}
@@ -46,6 +46,15 @@ def test_a_deadline_waits_for_nothing_but_rounding() -> None:
     assert timeline.now == 1.0 + 2**-50
 
 
+def test_a_deadline_does_not_wait_for_another_nor_for_the_end() -> None:
+    """When a run stops, or is to be forked, must not show in what happened before."""
+    timeline = Timeline()
+    timeline.deadline(1.0 + 2**-50)
+    timeline.at(1.0 + 2**-49, LAST)
+    timeline.run(until=timeline.time_up(1.0))
+    assert timeline.now == 1.0
+
+
 def test_what_fits_a_deadline_exactly_is_planned_and_in_time() -> None:
     """Of seven samples, 0.7 a second, three epochs take 21 / 0.7 s: 30 s, and a hair as floats."""
     assert 21 / 0.7 > 30
@@ -53,3 +62,22 @@ def test_what_fits_a_deadline_exactly_is_planned_and_in_time() -> None:
     policy = {"name": "synchronous", "deadline": "30 s"}
     world = make(fleet, policy, stop=Stop(rounds=20), workload="partial_epochs", epochs=5)
     assert {(row.steps, row.outcome) for row in world.clients} == {(3 * 2, "arrived")}
+
+
+@pytest.mark.parametrize(
+    ("policy", "stop_s", "rounds"),
+    [
+        ({"name": "semi_synchronous", "period": "1.1 s"}, 3.3, 3),
+        ({"name": "synchronous", "deadline": "30 s"}, 3600.0, 120),
+    ],
+)
+def test_the_round_that_ends_when_the_run_does_is_counted(
+    policy: dict[str, Any], stop_s: float, rounds: int
+) -> None:
+    """Of seven samples, 0.7 a second, three epochs take a hair more than 30 s."""
+    assert 1.1 + 1.1 + 1.1 > 3.3
+    fleet = make_fleet(2, [0.7, 0.1], samples=7)
+    world = make(fleet, policy, stop=Stop(time_s=stop_s), epochs=3)
+    assert len(world.rounds) == rounds
+    assert world.server.why_finished == "time"
+    assert world.rounds[-1].end_s == pytest.approx(stop_s, rel=1e-12)

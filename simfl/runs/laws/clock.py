@@ -77,8 +77,9 @@ def _stop(records: Records) -> Violations:
     """Nothing happens after the run should have stopped."""
     stop = records.scenario["rounds"]["stop"]
     limit_s = duration(stop.get("time"))
-    if limit_s is not None and records.events and records.events[-1]["t"] > limit_s:
-        words = f"t is {records.events[-1]['t']}, the run stops at {limit_s} s"
+    last_s = records.events[-1]["t"] if records.events else 0.0
+    if limit_s is not None and last_s > limit_s * (1 + ROUNDING):
+        words = f"t is {last_s}, the run stops at {limit_s} s"
         yield Violation(EVENTS, len(records.events), words)
     if stop.get("rounds") is not None and len(records.rounds) > stop["rounds"]:
         yield Violation(ROUNDS, stop["rounds"] + 2, f"the run stops after {stop['rounds']} rounds")

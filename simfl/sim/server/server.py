@@ -211,7 +211,9 @@ class Server:
         """Go on with the rounds that were begun; see `conduct`."""
         process, stop_s = self._rounds, self.settings.stop.time_s
         limit_s = min(until_s, math.inf if stop_s is None else stop_s)
-        over = process if limit_s == math.inf else process | self.timeline.at(limit_s, LAST)
+        # What happens at the end of a run's time has happened; another rule begins to the bit.
+        when = self.timeline.at if limit_s == until_s else self.timeline.time_up
+        over = process if limit_s == math.inf else process | when(limit_s, LAST)
         yield over | self._background.failed
         if process.is_alive and limit_s == until_s < math.inf:
             return False
