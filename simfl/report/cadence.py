@@ -30,13 +30,15 @@ def seen_unequally(groups: Groups, targets: Sequence[float] | None = None) -> li
     }
     if len(set(every.values())) < 2:
         return _seen_at_the_end(groups, every, asked) if len(groups) > 1 else []
-    listed = formats.listed(
-        [f"every {formats.plural(n, 'round')} with {name}" for name, n in every.items()], SOME
-    )
+    listed = formats.listed([f"{_every(n)} with {name}" for name, n in every.items()], SOME)
     return [
         f"models were judged {listed}; a target counts from the evaluation that first saw it, "
         "so that variants judged less often seem slower."
     ]
+
+
+def _every(rounds: int) -> str:
+    return "every round" if rounds == 1 else f"every {rounds:,} rounds"
 
 
 def _seen_at_the_end(
@@ -74,17 +76,21 @@ def seen_late(groups: Groups, targets: Sequence[float] | None = None) -> list[st
     runs = all_runs(groups)
     asked = all_targets(runs) if targets is None else targets
     every = {int(run.written("evaluation", "every") or 1) for run in runs}
-    if len(groups) < 2 or len(every) > 1 or every == {1}:  # see `seen_unequally`
+    if len(every) > 1 or every == {1}:  # see `seen_unequally`
         return []
     unseen = {
         name: max((_unseen_s(run, target) for run in own for target in asked), default=0.0)
         for name, own in groups.items()
     }
-    told = [f"{formats.duration(s)} with {name}" for name, s in unseen.items() if s > 0]
+    told = [
+        formats.duration(s) + (f" with {name}" if len(groups) > 1 else "")
+        for name, s in unseen.items()
+        if s > 0
+    ]
     if not told:
         return []
     return [
-        f"models were judged every {formats.plural(every.pop(), 'round')}: targets may have "
+        f"models were judged {_every(*every)}: targets may have "
         f"been reached before that was seen, by up to {formats.listed(told, SOME)}."
     ]
 
