@@ -57,6 +57,15 @@ def load(
     return shown
 
 
+def tell_which(scenario: "Scenario") -> None:
+    """Print that what is shown is none of the variants that run, if `scenario` has some."""
+    from simfl.report.width import hanging
+
+    if scenario.variants or scenario.sweep is not None:
+        text = "Shown without variants, which may differ: --variant NAME shows one."
+        typer.echo(hanging(text, 0))
+
+
 def tell_assumptions(scenario: "Scenario", runs: "Iterable[Run] | None" = None) -> None:
     """Print what `scenario` leaves to defaults that decide its result, and may not have meant.
 

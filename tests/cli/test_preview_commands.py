@@ -108,6 +108,19 @@ def test_variants_and_changes(file: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "no variant 'slwo'; did you mean 'slow'?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["fleet", "partition"])
+def test_what_is_none_of_the_variants_is_told_as_that(
+    command: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A deadline, or how many clients a round has, was shown that no run had."""
+    sweep = ["--set", "variants=null", "--set", "sweep={rounds.clients: [3, 4]}"]
+    for words, told in ([], True), (sweep, True), (["--variant", "slow"], False):
+        assert main([command, str(file), *words]) == 0
+        assert ("Shown without variants" in capsys.readouterr().out) == told
+    assert main([command, str(file), "--set", "variants=null"]) == 0
+    assert "without variants" not in capsys.readouterr().out
+
+
 def test_seeds_draw_other_fleets(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     uniform = "{distribution: uniform, min: 1 samples/s, max: 9 samples/s}"
     file.write_text(SCENARIO.replace("50 samples/s", uniform))

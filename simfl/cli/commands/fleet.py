@@ -36,6 +36,7 @@ def fleet_command(
         typer.echo(json.dumps(facts.as_dict(), indent=2))
         return
     typer.echo(as_text(facts))
+    preview.tell_which(scenario)
     with shared.importing(allow_code):  # of variants that are not shown, too
         preview.tell_assumptions(scenario)
     if out is not None:

@@ -47,5 +47,6 @@ def partition_command(
         typer.echo(json.dumps({"label_counts": counts.tolist(), "skew": skews}))
         return
     typer.echo(summary(counts))
+    preview.tell_which(scenario)
     if out is not None:
         typer.echo(f"Picture: {out}")
