@@ -169,6 +169,20 @@ def test_a_run_named_twice_counts_once(top: Path, capsys: pytest.CaptureFixture[
     assert twice == as_json(capsys, top)
 
 
+def test_a_columns_target_as_it_is_asked_about(
+    top: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The key has no space: `time_s_to_loss 9` was unknown, and `time_s` perhaps meant."""
+    keys = "time_s_to_loss 9", "time_s_to_loss_9"
+    tables = []
+    for key in keys:
+        command = ["compare", str(top), "--targets", "loss 9", "--columns", key]
+        assert main(command) == 0
+        tables.append(capsys.readouterr().out)
+    assert "to loss 9" in tables[0]
+    assert tables[0] == tables[1]
+
+
 def test_single_folders_in_any_order(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folders = [top / "waits" / "seed-1", top / "drops" / "seed-0"]
     lines = as_json(capsys, *folders)

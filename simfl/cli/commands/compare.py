@@ -42,8 +42,8 @@ def compare_command(
         str | None,
         typer.Option(
             "--columns",
-            help="Only these columns, by their CSV names: accuracy,time_s_to_70%; also "
-            "best_accuracy, loss, gemd, gini.",
+            help="Only these columns, by their CSV names: accuracy,time_s_to_70%,"
+            "bytes_to_rmse_0.5; also best_accuracy, loss, gemd, gini.",
         ),
     ] = None,
     form: Annotated[

@@ -96,11 +96,13 @@ class Comparison:
         """Return the columns that `keys` name alone, in their order.
 
         Among them may be some that are not there by themselves: `loss`, `best_accuracy` and others.
+        A target may be written as it is asked about: `time_s_to_rmse 0.5`.
 
         Raises:
             InputError: there is no such column.
         """
         columns = {column.key: column for column in [*self._on_request(), *self.columns]}
+        keys = [key if key in columns else key.replace(" ", "_") for key in keys]  # rmse 0.5
         for key in keys:
             if key not in columns:
                 target = _target_in(key)
