@@ -31,11 +31,10 @@ COURSE = ["end_s", *MOVED, "accuracy", "loss"]
 """Columns of `rounds.csv` in which runs that go different ways differ."""
 LARGER = 1.1
 """How many times the updates of another variant's rounds make one's rounds larger than those."""
-NAMED = (
-    "Diverged", "Never counted", "No round", "Ended early", "Too little memory",
-    "Perhaps not meant", "Cut off",
-)  # fmt: skip
-"""Headings of caveats that begin with a variant's name, or a key of its scenario."""
+NAMED = ("Diverged", "Never counted", "No round", "Ended early", "Too little memory", "Cut off")
+"""Headings of caveats that begin with a variant's name."""
+NOT_MEANT = "Perhaps not meant"
+"""Heading of those that begin with a key of a scenario, and say nothing without it."""
 
 
 def caveats(
@@ -62,7 +61,7 @@ def caveats(
         "Ended early": ended_early(groups),
         "Over budget": overspent(groups),
         "Too little memory": short_of_memory(groups),
-        "Perhaps not meant": not_meant(groups),
+        NOT_MEANT: not_meant(groups),
         "Not of one thing": unlike(groups),
         "Looked at unequally": seen_unequally(groups, targets),
         "Looked at seldom": seen_late(groups, targets),

@@ -93,7 +93,7 @@ def test_it_is_told_before_a_run_and_beside_its_results(
     [line] = not_meant({"tiny": [result]})
     assert line.startswith("aggregation: fedavg, not given")
     assert ("Perhaps not meant", line) in notes({"tiny": [result]})
-    assert line in " ".join(render(compare([result]), "table").split())
+    assert f"Perhaps not meant: {line}" in " ".join(render(compare([result]), "table").split())
     (tmp_path / "s.yaml").write_text(
         "data: {dataset: synthetic_images}\nmodel: mlp\nfleet: {count: 30}\n"
         "rounds: {policy: fedasync}\n"

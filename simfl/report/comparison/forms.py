@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from simfl.report.caveats import NAMED, caveats
+from simfl.report.caveats import NAMED, NOT_MEANT, caveats
 from simfl.report.charts.base import all_runs
 from simfl.report.comparison.columns import fitting, folded, longest, table_width, width_of
 from simfl.report.comparison.sections import Section, legend, sections
@@ -35,14 +35,17 @@ def _below(comparison: Comparison) -> list[str]:
         rounds=clock_only or any(c.metric in PER_ROUND.values() for c in columns),
         waste=Column(WASTED) in columns,
     )
-    lines = [
-        line if heading in NAMED else line[0].upper() + line[1:]
-        for heading, own in told.items()
-        for line in own
-    ]
+    lines = [_sentence(heading, text) for heading, own in told.items() for text in own]
     if clock_only:
         lines.append("Only time was simulated: nothing was trained, so there is no accuracy.")
     return [*legend(comparison), *lines]
+
+
+def _sentence(heading: str, text: str) -> str:
+    """Return a caveat as it stands where headings do not."""
+    if heading == NOT_MEANT:
+        return f"{heading}: {text}"
+    return text if heading in NAMED else text[0].upper() + text[1:]
 
 
 def as_table(comparison: Comparison) -> str:
