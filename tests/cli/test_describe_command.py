@@ -54,6 +54,25 @@ def test_list_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "list", "device") == printed(capsys, "list", "devices")
 
 
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("rounds.stop", "a mapping with the options below (default {rounds: 100})"),
+        (
+            "fleet.battery.start",
+            "a share, such as 30% or 0.3, or a mapping with the options below (default 100%)",
+        ),
+        ("tune.under", "a mapping with the options below (default that of each of its options)"),
+        ("tune", "a mapping with the options below (default none)"),
+    ],
+)
+def test_the_default_of_a_section_is_what_stands_there_if_it_is_left_out(
+    path: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run without `rounds.stop` ends after 100 rounds, of which nothing was said."""
+    assert f": {told}\n" in printed(capsys, "describe", path)
+
+
 def test_describe_without_a_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "describe", "oort") == printed(capsys, "describe", "selectors", "oort")
     assert printed(capsys, "describe", "phone-mid").startswith("phone-mid (device class)\n")

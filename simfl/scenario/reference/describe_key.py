@@ -5,9 +5,11 @@ import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from simfl.errors import NameNotFound
 from simfl.scenario.keys import Key, all_keys, find, plain
+from simfl.scenario.parts.part import Part
 from simfl.scenario.reference.describe import (
     DRAWS,
     LISTED,
@@ -135,6 +137,18 @@ def _option(key: Key, part: str = "") -> Option:
     if key.part is None:
         return option
     text = option.description or " ".join((inspect.getdoc(key.part) or "").split("\n\n")[0].split())
-    default = None if option.default in (None, "[]", []) else "that of each of its options"
-    takes = f"{_shape(key).rstrip(',')}: see `simfl describe {plain(key.path)}`"
-    return replace(option, type=part or takes, default=default, description=text)
+    takes = part or f"{_shape(key).rstrip(',')}: see `simfl describe {plain(key.path)}`"
+    other = option.type.removesuffix(f" | {key.part.__name__}")  # battery.start: a share, too
+    either = "" if other == option.type else f"{other}, or "
+    default = None if option.required else _default(key, option.default)
+    return replace(option, type=either + takes, default=default, description=text)
+
+
+def _default(key: Key, written: Any) -> Any:
+    """Return what stands for the part at a key if it is left out, `written` if that is no part."""
+    default = key.field.get_default(call_default_factory=True)
+    if not isinstance(default, Part):
+        return None if written == [] else written
+    own = default.model_dump(mode="json", exclude_defaults=True)
+    told = ", ".join(f"{name}: {value}" for name, value in own.items())
+    return f"{{{told}}}" if told else "that of each of its options"

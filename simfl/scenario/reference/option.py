@@ -55,7 +55,7 @@ def option_of(name: str, field: FieldInfo) -> Option:
         type=_type(field),
         default=_plain(default, field),
         required=field.is_required() and not worked_out,
-        unit=", ".join(unit for mark in _marks(field) for unit in mark.units),
+        unit=", ".join(unit for m in _marks(field) if not isinstance(m, Share) for unit in m.units),
         description=" ".join((field.description or "").split()),
     )
 
@@ -126,7 +126,7 @@ def _plain(value: Any, field: FieldInfo) -> Any:
     """Return a default as a scenario would write it."""
     if isinstance(value, Component):
         return value.name
-    for mark in field.metadata:
+    for mark in _marks(field):
         if isinstance(mark, Quantity | Share) and isinstance(value, int | float):
             return mark.dump(value)
         if isinstance(mark, Drawn):
@@ -136,12 +136,11 @@ def _plain(value: Any, field: FieldInfo) -> Any:
     return value if isinstance(value, str | int | float | NoneType) else str(value)
 
 
-def _marks(field: FieldInfo) -> list[Quantity | Drawn]:
-    """Return what says which units a field takes, also where it may be null instead."""
+def _marks(field: FieldInfo) -> list[Quantity | Share | Drawn]:
+    """Return what says how a field's numbers are written, also where it may be null instead."""
     annotated = [field, *map(FieldInfo.from_annotation, get_args(field.annotation))]
-    return [
-        mark for part in annotated for mark in part.metadata if isinstance(mark, Quantity | Drawn)
-    ]
+    marks = [mark for part in annotated for mark in part.metadata]
+    return [mark for mark in marks if isinstance(mark, Quantity | Share | Drawn)]
 
 
 def _yaml(value: Any) -> str:
