@@ -31,6 +31,7 @@ Caution = tuple[Location, str]
 def cautions(scenario: Scenario) -> Iterator[Caution]:
     """Yield what of `scenario` may not be what was meant."""
     yield from _of_correlations(scenario)
+    yield from _of_samples(scenario)
     for path, idle, why in _settings(scenario):
         if idle:
             yield path, f"without effect: {why}"
@@ -40,6 +41,19 @@ def cautions(scenario: Scenario) -> Iterator[Caution]:
     yield from _of_aggregation(scenario)
     yield from _of_privacy(scenario)
     yield from _of_speeds(scenario)
+
+
+def _of_samples(scenario: Scenario) -> Iterator[Caution]:
+    """Yield a partition that deals each client more samples than there are."""
+    data, known = scenario.data, scenario.data.dataset.samples_known
+    each = data.partition.samples_each(known, scenario.devices) if known else 0
+    if known and each > known:
+        aside = data.local_validation > 0
+        yield (
+            ("data", "partition"),
+            f"{each:,} of {known:,} samples for each client, who so holds some several times"
+            + (": what `local_validation` keeps aside is trained on, too" if aside else ""),
+        )
 
 
 def _settings(scenario: Scenario) -> Iterator[tuple[Location, bool, str]]:

@@ -54,6 +54,19 @@ def test_a_discount_of_staleness_where_nothing_is_stale_is_told(aggregation: str
     assert under({"deadline": "2 s", "late": "carry"}, aggregation=aggregation) == {}
 
 
+@pytest.mark.parametrize("partition", ["dirichlet_skewness", "skewness"])
+def test_more_samples_for_each_client_than_there_are_are_told(partition: str) -> None:
+    """A FedACS client of 800 samples trained on its default of 2,000, copies kept aside too."""
+    data = TINY["data"] | {"dataset": {"name": "synthetic_images", "samples": 800}}
+    dealt = data | {"partition": {"name": partition, "samples": 801}}
+    [(path, text)] = told(data=dealt).items()
+    assert path == "data.partition"
+    assert text == "801 of 800 samples for each client, who so holds some several times"
+    [text] = told(data=dealt | {"local_validation": 0.1}).values()
+    assert text.endswith("several times: what `local_validation` keeps aside is trained on, too")
+    assert told(data=data | {"partition": {"name": partition, "samples": 800}}) == {}
+
+
 def test_a_delta_at_which_one_of_all_could_be_given_away_is_told() -> None:
     private = {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 1}
     assert told(aggregation=private) == {}
