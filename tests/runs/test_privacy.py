@@ -12,6 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from simfl import Options, RunResult, Scenario, compare
+from simfl.report.comparison.sections import legend
 from simfl.runs.privacy import (
     ORDERS,
     gaussian_epsilon,
@@ -144,6 +145,18 @@ def test_chances_that_differ_have_no_poisson(run_tiny: RunTiny) -> None:
         spent = told(run_tiny({**PRIVATE, **changes}))
         assert spent["epsilon"] > 0
         assert spent["epsilon_poisson"] is None
+
+
+def test_epsilons_are_told_with_their_delta_and_no_other_is_explained(run_tiny: RunTiny) -> None:
+    """Nothing below a comparison told delta, and Poisson was explained where none was."""
+    ordered = run_tiny({**PRIVATE, "selection": "round_robin"})
+    poisson = run_tiny({**PRIVATE, "aggregation.delta": 1e-3})
+    first, *_ = legend(compare([ordered]))
+    assert first.startswith("Epsilon, at delta 1e-05: of the client")
+    assert "Poisson" not in " ".join(legend(compare([ordered])))
+    assert "Epsilon, Poisson, at delta 0.001: " in " ".join(legend(compare([poisson])))
+    both = compare([ordered, poisson])
+    assert "Epsilon, at delta 1e-05 and 0.001: " in " ".join(legend(both))
 
 
 @pytest.mark.parametrize(

@@ -160,17 +160,32 @@ def legend(comparison: Comparison) -> list[str]:
             "nobody arrived), in the mean of all rounds that have one; a period is one, and "
             "polls before it count, too."
         )
-    if any(column.metric in EPSILONS for column in comparison.columns):
-        lines.append(
-            "Epsilon: of the client whose updates counted most often; Poisson: an upper bound, had "
-            "each round asked each client with the same chance, by itself."
-        )
+    lines += _legend_of_privacy(comparison)
     lines += _legend_of_improvement(comparison)
     baseline = str(comparison.baseline)
     lines += _legend_of_differences(differences, baseline)
     lines += _legend_of_ratios(ratios, baseline)
     compared = any(c.versus is not None and c.ideal is None for c in comparison.columns)
     return lines + (_legend_of_seeds(comparison) if compared else [])
+
+
+def _legend_of_privacy(comparison: Comparison) -> list[str]:
+    """Return what the epsilons that are told are of, and at which delta."""
+    spent = [run.privacy for runs in comparison.groups.values() for run in runs]
+    known = {own["delta"] for own in spent if own.get("epsilon") is not None}
+    if not known:
+        return []
+    deltas = formats.listed([f"{delta:g}" for delta in sorted(known)])
+    exact, poisson = (any(c.metric == e for c in comparison.columns) for e in EPSILONS)
+    lines = []
+    if exact:
+        lines.append(f"Epsilon, at delta {deltas}: of the client whose updates counted most often.")
+    if poisson:
+        lines.append(
+            f"Epsilon, Poisson, at delta {deltas}: an upper bound, had each round asked each "
+            "client with the same chance, by itself."
+        )
+    return lines
 
 
 def _legend_of_seeds(comparison: Comparison) -> list[str]:
