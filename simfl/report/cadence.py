@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs
@@ -104,7 +105,42 @@ def _unseen_s(run: RunResult, target: float) -> float:
     if reached is None:
         return 0.0
     ends_s = run.of_rounds("end_s")
-    judged = np.isfinite(run.of_rounds("accuracy")) | np.isfinite(run.of_rounds("loss"))
-    before = np.flatnonzero(judged & (ends_s < reached.time_s))
+    before = np.flatnonzero(_judged(run) & (ends_s < reached.time_s))
     unseen_s = reached.time_s - float(ends_s[before[-1] + 1 if len(before) else 0])
     return unseen_s if unseen_s > COARSE * reached.time_s else 0.0
+
+
+def never_judged(groups: Groups, targets: Sequence[float] | None = None) -> list[str]:
+    """Say whose targets the model that a run began with may have been at: nobody judges that.
+
+    Args:
+        groups: the runs, by variant.
+        targets: those asked about (None: the scenarios').
+    """
+    runs = [run for own in groups.values() for run in own]
+    asked = all_targets(runs) if targets is None else targets
+    names = [
+        name
+        for name, own in groups.items()
+        if any(
+            run.written("model", "weights_file")
+            and (reached := run.reached(target)) is not None
+            and not np.any(_judged(run) & (run.of_rounds("end_s") < reached.time_s))
+            for run in own
+            for target in asked
+        )
+    ]
+    if not names:
+        return []
+    who = f"with {formats.listed(names, SOME)} " if len(groups) > 1 else ""
+    return [
+        f"{who}a target was reached by the first model that was judged; the one that "
+        "`model.weights_file` gave was not, and may have been there from the start."
+    ]
+
+
+def _judged(run: RunResult) -> NDArray[np.bool_]:
+    """Return `(rounds,)` whether the model of each was judged."""
+    judged: NDArray[np.bool_] = np.isfinite(run.of_rounds("accuracy"))
+    judged |= np.isfinite(run.of_rounds("loss"))
+    return judged

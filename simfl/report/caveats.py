@@ -9,7 +9,7 @@ from simfl.core.rows import COUNTED, MOVED
 from simfl.core.units import DATA_SIZE, ENERGY, parse_quantity
 from simfl.core.words import owners
 from simfl.report import formats
-from simfl.report.cadence import seen_late, seen_unequally
+from simfl.report.cadence import never_judged, seen_late, seen_unequally
 from simfl.report.charts.base import Groups
 from simfl.report.formats import FEW, SOME
 from simfl.runs.results.result import RunResult
@@ -65,6 +65,7 @@ def caveats(
         "Not of one thing": unlike(groups),
         "Looked at unequally": seen_unequally(groups, targets),
         "Looked at seldom": seen_late(groups, targets),
+        "Never looked at": never_judged(groups, targets),
         "Unequal rounds": unequal_rounds(groups) if rounds else [],
         "Energy in part": unpowered(groups) if energy else [],
         "Cut off": cut_off(groups) if waste else [],

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 from simfl import RunResult
-from simfl.report.cadence import seen_late, seen_unequally
+from simfl.report.cadence import never_judged, seen_late, seen_unequally
 from simfl.report.comparison.forms import render
 from simfl.report.page.notes import notes
 from simfl.runs.results.compare import compare
@@ -59,3 +59,20 @@ def test_targets_that_may_have_been_reached_long_before_are_told(tmp_path: Path)
     how = {"every": 5, "targets": [0.7]}
     first = [made_run(tmp_path / "first", name, 0, [0.9], evaluation=how) for name in "ab"]
     assert seen_late({run.variant: [run] for run in first}) == []  # no model was before it
+
+
+def test_a_given_model_that_may_have_been_at_a_target_from_the_start_is_told(
+    tmp_path: Path,
+) -> None:
+    """A fine-tuned one took a round to 30%, it was said, and began at 60%."""
+    given = {"name": "mlp", "weights_file": "given.pt"}
+    at_once = made_run(tmp_path, "given", 0, [0.8, 0.9], model=given)
+    later = made_run(tmp_path, "later", 0, [0.6, 0.8], model=given)
+    drawn = made_run(tmp_path, "drawn", 0, [0.8, 0.9], model={"name": "mlp"})
+    groups = {run.variant: [run] for run in (at_once, later, drawn)}
+    [told] = never_judged(groups)
+    assert told.startswith("with given a target was reached by the first model that was judged; ")
+    assert ("Never looked at", told) in notes(groups)
+    assert told[1:] in render(compare([at_once, later, drawn], [0.7]), "markdown")
+    assert never_judged(groups, [0.85]) == never_judged({"drawn": [drawn]}) == []
+    assert never_judged({"given": [at_once]})[0].startswith("a target was reached")
