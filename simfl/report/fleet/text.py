@@ -110,8 +110,8 @@ def sentences(facts: FleetFacts) -> list[str]:
     if facts.with_battery:
         whose = f" of {formats.listed(facts.with_battery)}" if len(facts.members) > 1 else ""
         lines.append(
-            f"Online{whose}: and charged enough to take work, if there is none; work takes charge, "
-            "too."
+            f"Online{whose}: and charged enough to take work, in the mean over a week without any; "
+            "work takes charge, too."
         )
     if facts.quorum > facts.most_online:
         most, devices = round(facts.most_online), formats.count(facts.groups[-1].count)

@@ -235,7 +235,10 @@ def test_who_is_charged_too_little_for_work_does_not_count_as_online() -> None:
     assert online["full"] == online["mains"] == 1.0
     assert online["low"] == 0.0
     assert online["fed"] == pytest.approx(1 - 5 / 168, abs=0.5 / 168)
-    assert sentences(found)[0].startswith("Online of full, low and fed: and charged enough")
+    told = "Online of full, low and fed: and charged enough to take work, in the mean over a week"
+    assert sentences(found)[0].startswith(
+        told
+    )  # of a battery that nothing charges, 0% was no week's
 
 
 def test_the_fleet_is_that_of_a_run(tmp_path: Path) -> None:
