@@ -217,7 +217,7 @@ def test_pages_say_who_got_there(run_tiny: RunTiny) -> None:
     told = headline(groups)
     assert told[0].startswith("Reached rmse 99 after")
     assert told[1] == "It never reached loss 0."
-    assert told[2].startswith("The lowest RMSE at the end is")
+    assert told[2].startswith("The RMSE at the end is")
     drawing = learning(groups)
     assert drawing is not None
     assert drawing.data is not None

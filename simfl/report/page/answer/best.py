@@ -52,7 +52,8 @@ def least_error(groups: Groups) -> list[str]:
     if len(kinds) != 1 or not any(known.values()):
         return []
     [kind] = kinds
-    return [f"The lowest {formats.metric(kind)} at the end is {_best(known, TEXT['number'], min)}."]
+    what = f"{'lowest ' if len(groups) > 1 else ''}{formats.metric(kind)}"
+    return [f"The {what} at the end is {_best(known, TEXT['number'], min)}."]
 
 
 def _best(
