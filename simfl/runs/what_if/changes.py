@@ -41,6 +41,7 @@ def changes(run: RunResult) -> list[Change]:
         *_deadline(run),
         *_class(run),
         *_links(scenario),
+        *_quorum(scenario),
         *_availability(scenario["fleet"]),
         _scaled("compute twice as fast", 2.0, _numbers(scenario, ("compute",))),
     ]
@@ -122,6 +123,14 @@ def _equal_work_s(run: RunResult) -> Floats:
     )
     share = trained[counts].mean() / np.where(counts, trained, 1.0)
     return np.where(counts, run.durations_s + (share - 1) * compute_s, np.nan)
+
+
+def _quorum(scenario: Mapping[str, Any]) -> Iterator[Change]:
+    """Yield that rounds wait for nobody who is offline, where some devices ever are."""
+    rounds = scenario["rounds"]
+    waits = policies.get(rounds["policy"]["name"]).has_quorum and rounds.get("min_clients") != 1
+    if waits and any(change.sets for change in _availability(scenario["fleet"])):
+        yield Change("rounds begun with whoever is there", ("rounds.min_clients=1",))
 
 
 def _availability(groups: list[dict[str, Any]]) -> Iterator[Change]:

@@ -60,6 +60,19 @@ def test_outages_and_the_slowest_class_are_undone(tmp_path: Path) -> None:
     assert known(told)["everybody always available"] < told.end_s
 
 
+def test_rounds_need_not_wait_until_as_many_as_are_asked_are_online(tmp_path: Path) -> None:
+    """Half of a day went by before the first of 12 could begin, and nothing told what to change."""
+    outages = {"name": "on_off", "on": "1 min", "off": "1 min"}
+    fleet = {"count": 8, "compute": "50 samples/s", "availability": outages, "on_offline": "pause"}
+    rounds = {"clients": 7, "stop": {"rounds": 3}}
+    told = explain(made(tmp_path / "7", fleet=fleet, rounds=rounds))
+    assert known(told)["rounds begun with whoever is there"] < told.end_s
+    one = explain(made(tmp_path / "1", fleet=fleet, rounds=rounds | {"min_clients": 1}))
+    here = explain(made(tmp_path / "here", rounds=rounds))
+    for other in (one, here):
+        assert "rounds begun with whoever is there" not in known(other)
+
+
 def test_a_fast_class_that_holds_most_data_is_not_the_slowest(tmp_path: Path) -> None:
     """It was proposed to make the servers as slow as the phones."""
     fleet = [
