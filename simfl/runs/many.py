@@ -74,7 +74,9 @@ def do_all(
         def tell(number: int, progress: Progress) -> None:
             watch.tell(number - first, progress)
 
-        failed = call_all([*checks, *calls], costs, processes, shared_cores, tell, first)
+        failed = call_all(
+            [*checks, *calls], costs, processes, shared_cores, tell, first, not options.time_only
+        )
         if early := [failed[number] for number in range(first) if number in failed]:
             raise early[0]
         failures = {number - first: failure for number, failure in failed.items()}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -389,3 +390,21 @@ def test_runs_on_a_gpu_are_gone_on_with_one_by_one(
     with pytest.raises(Stopped):
         resume_all(folders, watch=notes)
     assert notes.processes == processes
+
+
+def test_runs_of_the_clock_alone_never_load_pytorch(tmp_path: Path) -> None:
+    """The server that starts their processes did, for over a second."""
+    file = tmp_path / "s.yaml"
+    file.write_text(scenario({"one": {}, "two": {"training.epochs": 2}}).to_yaml())
+    words = ["run", str(file), "--jobs", "2", "--out", str(tmp_path / "out"), "--no-report"]
+    loaded = []
+    for more in (["--time-only"], ["--overwrite"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "simfl", *words, *more],
+            env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        loaded.append(bool(re.search(r"\| +torch$", done.stderr, re.MULTILINE)))
+    assert loaded == [False, True]

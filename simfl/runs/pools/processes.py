@@ -25,6 +25,7 @@ def call_all(
     cores: int,
     tell: Callable[[int, Any], None],
     first: int = 0,
+    trains: bool = True,
 ) -> Mapping[int, BaseException]:
     """Make all calls, so many at once, the costliest first; return which failed, and of what.
 
@@ -37,11 +38,12 @@ def call_all(
         cores: how many they share.
         tell: is told a call's number and what it says, in this process.
         first: so many are made before all others, which are made only if none of these fails.
+        trains: whether they need PyTorch.
 
     Raises:
         RunError: it has room for none.
     """
-    crew = _Crew(calls, costs, processes, first)
+    crew = _Crew(calls, costs, processes, first, trains)
     try:
         while crew.is_needed:
             crew.fill()
@@ -60,13 +62,18 @@ class _Crew:
     """
 
     def __init__(
-        self, calls: Sequence[Call], costs: Sequence[float], processes: int, first: int
+        self,
+        calls: Sequence[Call],
+        costs: Sequence[float],
+        processes: int,
+        first: int,
+        trains: bool,
     ) -> None:
         def place(number: int) -> tuple[bool, float, int]:
             return number >= first, -costs[number], number
 
         self.failures: dict[int, BaseException] = {}
-        self._calls, self._processes, self._first = calls, processes, first
+        self._calls, self._processes, self._first, self._trains = calls, processes, first, trains
         self._waiting = deque(sorted(range(len(calls)), key=place))
         self._busy: dict[Connection, Worker] = {}
         self._idle: list[Worker] = []
@@ -84,7 +91,7 @@ class _Crew:
         """
         while self._waiting and len(self._busy) < self._processes and self._may_begin():
             try:
-                worker = self._idle.pop() if self._idle else Worker()
+                worker = self._idle.pop() if self._idle else Worker(self._trains)
             except RunError as error:
                 if not self._busy:
                     raise

@@ -29,6 +29,9 @@ class Died(RunError):
 class Worker:
     """A process that makes one call after the other, and the conversation with it.
 
+    Args:
+        trains: whether the calls need PyTorch.
+
     Attributes:
         number: of the call under way.
         channel: to the process.
@@ -36,9 +39,9 @@ class Worker:
 
     number: int
 
-    def __init__(self) -> None:
+    def __init__(self, trains: bool) -> None:
         # No daemon: it may have workers of its own.
-        self.channel, self._process = started(_serve, "simfl-run", daemon=False)
+        self.channel, self._process = started(_serve, "simfl-run", daemon=False, trains=trains)
 
     def begin(self, number: int, call: Call) -> None:
         """Let it make a call."""
