@@ -75,6 +75,11 @@ def model_facts(scenario: Scenario, trains: bool = False) -> ModelFacts:
     return facts
 
 
+def known_without_torch(scenario: Scenario) -> bool:
+    """Return whether virtual time learns all of a scenario's model without PyTorch."""
+    return _linear_facts(scenario) is not None and not _limits_memory(scenario)
+
+
 _measured: dict[tuple[object, ...], ModelFacts] = {}
 """Of models that were measured before, by `_key`: all variants and seeds often share one."""
 
@@ -166,7 +171,7 @@ def _model_facts(scenario: Scenario) -> ModelFacts:
 
 def memory_to_train(scenario: Scenario) -> int:
     """Return the bytes of a device's memory that training takes (0: no device's is limited)."""
-    if all(group.memory is None and "memory" not in group.traced for group in scenario.fleet):
+    if not _limits_memory(scenario):
         return 0
     from simfl.training.flat import build
     from simfl.training.memory import training_bytes
@@ -174,3 +179,7 @@ def memory_to_train(scenario: Scenario) -> int:
     shape, classes = scenario.inputs_and_outputs()
     module = build(scenario.model, shape, classes)
     return training_bytes(module, shape, scenario.training.local(), scenario.aggregation.corrects)
+
+
+def _limits_memory(scenario: Scenario) -> bool:
+    return any(group.memory is not None or "memory" in group.traced for group in scenario.fleet)

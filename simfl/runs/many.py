@@ -5,6 +5,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from simfl.build.model_facts import known_without_torch
 from simfl.core.machine.limits import cores, free_memory
 from simfl.core.machine.processes import can_travel
 from simfl.core.seeds import Seeds
@@ -74,9 +75,8 @@ def do_all(
         def tell(number: int, progress: Progress) -> None:
             watch.tell(number - first, progress)
 
-        failed = call_all(
-            [*checks, *calls], costs, processes, shared_cores, tell, first, not options.time_only
-        )
+        needs = not options.time_only or not all(known_without_torch(j.scenario) for j in jobs)
+        failed = call_all([*checks, *calls], costs, processes, shared_cores, tell, first, needs)
         if early := [failed[number] for number in range(first) if number in failed]:
             raise early[0]
         failures = {number - first: failure for number, failure in failed.items()}

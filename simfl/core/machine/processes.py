@@ -1,6 +1,6 @@
 """New processes: how they are started, and what they are to know of this one's main module.
 
-They are forked from a server that has imported PyTorch, if the first of them trains, but never
+They are forked from a server that has imported PyTorch, if the first of them needs it, but never
 computed with it: no thread is lost in a fork, and the import is paid for once, in time and in
 memory.
 """
@@ -28,19 +28,19 @@ from simfl.core.machine.sockets import keep_names_short
 from simfl.errors import RunError, SimflError
 
 _PRELOADED = ("simfl.runs.run_jobs", "simfl.core.machine.start_server")
-_TO_TRAIN = ("torch", "simfl.training.local", "simfl.training.evaluate")
+_WITH_TORCH = ("torch", "simfl.training.local", "simfl.training.evaluate")
 
 
-def context(trains: bool = True) -> BaseContext:
+def context(needs_torch: bool = True) -> BaseContext:
     """Return what starts processes; where there is no such server, each begins from nothing.
 
     Args:
-        trains: whether the server imports PyTorch for them, if it is yet to be started.
+        needs_torch: whether the server imports PyTorch for them, if it is yet to be started.
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     server = multiprocessing.get_context("forkserver")
-    server.set_forkserver_preload([*_PRELOADED, *(_TO_TRAIN if trains else ())])
+    server.set_forkserver_preload([*_PRELOADED, *(_WITH_TORCH if needs_torch else ())])
     return server
 
 
@@ -50,7 +50,7 @@ def started(
     *,
     daemon: bool,
     with_main: bool = False,
-    trains: bool = True,
+    needs_torch: bool = True,
 ) -> tuple[Connection, BaseProcess]:
     """Return the near end of a channel, and a new process that is given the far one.
 
@@ -59,7 +59,7 @@ def started(
         name: of the process.
         daemon: whether it ends with this process; then it can't start any itself.
         with_main: whether it runs the main module again, which a script must allow for.
-        trains: whether it needs PyTorch; one that imports it by itself may do so, too.
+        needs_torch: whether it needs PyTorch; one that imports it by itself may do so, too.
 
     Raises:
         RunError: the machine has no room for another process.
@@ -67,7 +67,7 @@ def started(
     try:
         keep_names_short()
         try:
-            return _started(context(trains), target, name, daemon, with_main)
+            return _started(context(needs_torch), target, name, daemon, with_main)
         except ChildProcessError:  # this one was forked off a process that has such a server
             spawn = multiprocessing.get_context("spawn")
             return _started(spawn, target, name, daemon, with_main)

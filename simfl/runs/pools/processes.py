@@ -25,7 +25,7 @@ def call_all(
     cores: int,
     tell: Callable[[int, Any], None],
     first: int = 0,
-    trains: bool = True,
+    needs_torch: bool = True,
 ) -> Mapping[int, BaseException]:
     """Make all calls, so many at once, the costliest first; return which failed, and of what.
 
@@ -38,12 +38,12 @@ def call_all(
         cores: how many they share.
         tell: is told a call's number and what it says, in this process.
         first: so many are made before all others, which are made only if none of these fails.
-        trains: whether they need PyTorch.
+        needs_torch: whether they need PyTorch.
 
     Raises:
         RunError: it has room for none.
     """
-    crew = _Crew(calls, costs, processes, first, trains)
+    crew = _Crew(calls, costs, processes, first, needs_torch)
     try:
         while crew.is_needed:
             crew.fill()
@@ -67,13 +67,18 @@ class _Crew:
         costs: Sequence[float],
         processes: int,
         first: int,
-        trains: bool,
+        needs_torch: bool,
     ) -> None:
         def place(number: int) -> tuple[bool, float, int]:
             return number >= first, -costs[number], number
 
         self.failures: dict[int, BaseException] = {}
-        self._calls, self._processes, self._first, self._trains = calls, processes, first, trains
+        self._calls, self._processes, self._first, self._needs_torch = (
+            calls,
+            processes,
+            first,
+            needs_torch,
+        )
         self._waiting = deque(sorted(range(len(calls)), key=place))
         self._busy: dict[Connection, Worker] = {}
         self._idle: list[Worker] = []
@@ -91,7 +96,7 @@ class _Crew:
         """
         while self._waiting and len(self._busy) < self._processes and self._may_begin():
             try:
-                worker = self._idle.pop() if self._idle else Worker(self._trains)
+                worker = self._idle.pop() if self._idle else Worker(self._needs_torch)
             except RunError as error:
                 if not self._busy:
                     raise

@@ -30,7 +30,7 @@ class Worker:
     """A process that makes one call after the other, and the conversation with it.
 
     Args:
-        trains: whether the calls need PyTorch.
+        needs_torch: whether the calls need PyTorch.
 
     Attributes:
         number: of the call under way.
@@ -39,9 +39,11 @@ class Worker:
 
     number: int
 
-    def __init__(self, trains: bool) -> None:
+    def __init__(self, needs_torch: bool) -> None:
         # No daemon: it may have workers of its own.
-        self.channel, self._process = started(_serve, "simfl-run", daemon=False, trains=trains)
+        self.channel, self._process = started(
+            _serve, "simfl-run", daemon=False, needs_torch=needs_torch
+        )
 
     def begin(self, number: int, call: Call) -> None:
         """Let it make a call."""
