@@ -94,7 +94,11 @@ class DivFl(Selector):
         ids = view.available
         if self.refresh == "participants":
             ids = ids[~present(self._vectors, view.clients)[ids]]
-        return None if reports or not len(ids) else Probe(self.vectors, ids)
+        if reports or not len(ids):
+            return None
+        if len(view.available) > view.k:  # before the gradients of a large fleet are computed
+            self._require_memory(view.clients)
+        return Probe(self.vectors, ids)
 
     @override
     def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
@@ -131,10 +135,16 @@ class DivFl(Selector):
     def _matrix(self, n: int) -> Floats:
         """Return the distances `(n, n)`, 0 where unknown; changed whenever vectors are renewed."""
         if self._distances is None or len(self._distances) < n:
-            require_memory(8 * n**2, f"selector 'divfl' with {n:,} clients")
+            self._require_memory(n)
             self._distances = np.zeros((n, n))
             self._measure(self._distances, np.arange(n))
         return self._distances
+
+    def _require_memory(self, n: int) -> None:
+        """Refuse distances `(n, n)` for which there is no room, as far as they are not there."""
+        if self._distances is None or len(self._distances) < n:
+            cure = "take fewer clients, or `k_dpp`, which stores no distances of pairs"
+            require_memory(8 * n**2, f"selector 'divfl' with {n:,} clients", cure)
 
     def _measure(self, matrix: Floats, clients: Ids) -> None:
         """Renew the distances of `clients` to everybody."""

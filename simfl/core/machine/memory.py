@@ -22,20 +22,20 @@ _LITTLE = 2**24
 """Bytes for which nobody asks: to look what is left takes selectors a good part of their time."""
 
 
-def require_memory(n_bytes: int, what: str) -> None:
+def require_memory(n_bytes: int, what: str, cure: str = "") -> None:
     """Raise an error if `n_bytes`, where they are many, are more than there are.
 
     Args:
         n_bytes: about to be allocated.
         what: needs them; begins the message.
+        cure: what to do about it; ends the message.
 
     Raises:
         InputError: they don't fit; tells how many are needed and how many there are.
     """
     if n_bytes > _LITTLE and n_bytes > (free := free_memory()):
-        raise InputError(
-            f"{what} needs {n_bytes / 2**30:,.1f} GiB of memory, and {free / 2**30:,.1f} are left"
-        )
+        gib = f"{n_bytes / 2**30:,.1f} GiB of memory, and {free / 2**30:,.1f} are left"
+        raise InputError(f"{what} needs {gib}" + (f"; {cure}" if cure else ""))
 
 
 def is_out_of_memory(error: BaseException) -> bool:

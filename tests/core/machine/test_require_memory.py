@@ -35,6 +35,17 @@ def test_a_selector_that_compares_clients_says_so_in_time(
         server.play(selector, 2, 1000, np.random.default_rng(0))
 
 
+def test_divfl_says_what_to_do_before_anybody_computes_a_gradient(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "free_memory", lambda: 1e6)
+    server, rng = FakeServer.random(1500), np.random.default_rng(0)
+    with pytest.raises(InputError, match=r"are left; take fewer clients, or `k_dpp`"):
+        server.choose(selectors.parse("divfl").fresh(), 10, rng)
+    assert not server.asked
+    assert len(server.choose(selectors.parse("divfl").fresh(), 1500, rng)) == 1500  # no distances
+
+
 def test_test_samples_that_do_not_fit_are_refused_as_training_samples_are() -> None:
     dataset = SyntheticImages(samples=100, test_samples=2**31, size=4)
     with pytest.raises(InputError, match=r"'synthetic_images' needs 128\.0 GiB of memory"):
