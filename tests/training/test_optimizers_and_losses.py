@@ -179,6 +179,8 @@ def test_what_is_measured_and_judged_is_the_loss(name):
 def test_accuracies():
     outputs = torch.tensor([[2.0, -1.0, 0.5], [-1.0, 3.0, 0.5]])
     assert CrossEntropy().hits(outputs, torch.tensor([0, 2])).tolist() == [True, False]
+    equal = torch.tensor([[1.0, 2.0, 2.0], [0.0, 0.0, 0.0]])  # the first of them is the answer
+    assert CrossEntropy().hits(equal, torch.tensor([1, 2])).tolist() == [True, False]
     labels = torch.tensor([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
     assert BinaryCrossEntropy().hits(outputs, labels).tolist() == [2 / 3, 2 / 3]  # to the last bit
     one_output, classes = torch.tensor([[0.3], [-0.2]]), torch.tensor([1, 1])
