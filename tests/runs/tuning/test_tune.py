@@ -94,6 +94,7 @@ def test_what_is_over_a_limit_is_not_best(tmp_path: Path) -> None:
     limited = timed(tmp_path / "limited", {**CLOCK, "under": {"bytes": f"{taken / 2:.0f} B"}})
     assert limited.best is None
     assert {trial.state for trial in limited.trials} == {"over a limit"}
+    assert answer(limited)[0] == "No trial kept to all limits."  # each had reached its end
     legends = [re.findall(r"</i>([^<]*)</li>", page(tuning)) for tuning in (free, limited)]
     assert set(legends[0]) == {"the best so far", "within all limits"}
     assert set(legends[1]) == {"over a limit"}

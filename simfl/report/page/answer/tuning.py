@@ -8,7 +8,7 @@ from simfl.core.target import metric_of
 from simfl.report import formats
 from simfl.report.comparison.cells import TEXT
 from simfl.runs.results.compare import target_text
-from simfl.runs.tuning.trials import Trial, Tuning, metric_called
+from simfl.runs.tuning.trials import State, Trial, Tuning, metric_called
 from simfl.scenario.language.place import as_written
 
 
@@ -19,10 +19,7 @@ def answer(tuning: Tuning) -> list[str]:
     states = formats.listed([f"{count} {state}" for state, count in counts.items()])
     tried = f"Of {formats.plural(len(tuning.trials), 'trial')}: {states}."
     if best is None:
-        return [
-            f"No trial reached the objective ({tuning.spec.objective}) within all limits.",
-            tried,
-        ]
+        return [f"No trial {_what_none_did(tuning, set(counts))}.", tried]
     seeds = f" in the median of {best.seeds} seeds" if best.seeds > 1 else " (one seed)"
     taken = [
         f"{limit.replace('_', ' ')} {formatter(limit)(value)}"
@@ -43,6 +40,14 @@ def answer(tuning: Tuning) -> list[str]:
     if len(tuning.trials) - counts["refused"] > 1:
         told.append("The best of many is in part luck: other seeds may prefer another choice.")
     return [*told, tried]
+
+
+def _what_none_did(tuning: Tuning, states: set[State]) -> str:
+    """Return what no trial did, of those that could be run."""
+    reached = f"reached the objective ({tuning.spec.objective})"
+    if states <= {"never", "refused"}:
+        return reached
+    return "kept to all limits" if "never" not in states else f"{reached} within all limits"
 
 
 def settings(tuning: Tuning) -> list[str]:
