@@ -1,10 +1,14 @@
 """Downloads: resumed where they were cut off, checked, and put in place whole or not at all."""
 
 import errno
+import fcntl
 import hashlib
+import logging
+import os
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from http import HTTPStatus
 from http.client import HTTPException
 from pathlib import Path
@@ -13,6 +17,8 @@ from simfl.core.downloads.origins import ORIGINS, Download, Origin
 from simfl.core.files import failure
 from simfl.core.words import few
 from simfl.errors import InputError, NameNotFound, RunError
+
+_LOG = logging.getLogger(__name__)
 
 CHUNK = 1 << 16
 TIMEOUT_S = 30
@@ -50,14 +56,33 @@ def fetch(name: str, folder: Path, tell: Tell | None = None) -> list[Path]:
     except OSError as error:
         raise failure(f"can't write into {folder}", error) from error
     try:
-        for download in origin.downloads:
-            if wanted := [file for file in download.makes if file in missing]:
-                _make(download, folder, wanted, tell)
+        with _alone(folder) if missing else nullcontext():
+            missing = origin.missing(folder)
+            for download in origin.downloads:
+                if wanted := [file for file in download.makes if file in missing]:
+                    _make(download, folder, wanted, tell)
     except (OSError, HTTPException) as error:
         full = isinstance(error, OSError) and error.errno == errno.ENOSPC
         kind = RunError if full else InputError
         raise kind(_complaint(name, origin, folder, error)) from error
     return [folder / file for file in origin.files]
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other process downloads into `folder`."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _LOG.warning("another process downloads into %s: waiting for it", folder)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:  # this file system has no locks
+            pass
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _complaint(name: str, origin: Origin, folder: Path, error: Exception) -> str:

@@ -8,9 +8,11 @@ import re
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Barrier, BrokenBarrierError, Thread
 from typing import Any
 
 import pytest
@@ -303,3 +305,23 @@ def test_a_scenario_that_misses_a_trace_names_the_command(tmp_path: Path, capsys
     )
     assert main(["validate", str(here)]) == 2
     assert "`simfl data fetch mlab_ndt --to FOLDER` gets it" in capsys.readouterr().err
+
+
+def test_who_comes_second_waits_for_the_first(
+    thing: Download, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the jobs of a cluster do, which share a folder of data."""
+    half_way, reply = Barrier(2), server.reply
+
+    def slowly(request: BaseHTTPRequestHandler) -> None:
+        with suppress(BrokenBarrierError):  # nobody else comes
+            half_way.wait(0.5)
+        reply(request)
+
+    monkeypatch.setattr(server, "reply", slowly)
+    with ThreadPoolExecutor(2) as pool:
+        fetched = [pool.submit(fetch, "thing", tmp_path) for _ in range(2)]
+    for [file] in (one.result() for one in fetched):
+        assert file.read_bytes() == CONTENT
+    assert [path.name for path in tmp_path.iterdir()] == ["thing.bin"]
+    assert server.asked == [None]
