@@ -82,6 +82,10 @@ def test_an_interruption_tells_how_to_go_on_whenever_it_comes(
         raise KeyboardInterrupt
 
     fork = ["fork", "o/default/seed-0", "--at", "1s", "-q", "--set", "rounds.clients=4"]
+    anew = ["run", str(file), "--time-only", "--out", "o", "-q", "--overwrite"]
+    same = "the same command"
+    tune = ["tune", str(file), "--time-only", "--out", "t", "-q", "--objective", "time",
+            "-p", "rounds.clients=[1, 2]", "--trials", "2"]  # fmt: skip
     run(file, "--out", "o", "-q", "--no-report")
     for place, words, told in (
         (
@@ -95,6 +99,9 @@ def test_an_interruption_tells_how_to_go_on_whenever_it_comes(
             ["run", str(file), "--time-only", "--out", "o", "-q"],
             "the runs are done, `simfl report o` tells",
         ),
+        ("simfl.runs.run.simulate", anew, f"{same} with --resume in place of --overwrite goes on"),
+        ("simfl.runs.run.simulate", tune, f"{same} goes on"),
+        ("simfl.runs.run.simulate", [*tune, "--overwrite"], f"{same} without --overwrite goes on"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(place, interrupted)

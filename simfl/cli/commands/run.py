@@ -74,7 +74,9 @@ def run_command(
         folders = [job.folder for job in todo]
         top = folders[0].parents[1]  # run folders are TOP/VARIANT/seed-N
         output = Output(report, quiet, as_json)
-        progress = shared.progress(output.silent, "the same command with --resume goes on")
+        instead = " in place of --overwrite" if overwrite else ""
+        again = f"the same command with --resume{instead} goes on"
+        progress = shared.progress(output.silent, again)
         with output.of_runs(folders, top), progress as board:
             run_jobs(todo, how, overwrite, go_on=go_on, watch=board, tell_reuse=not quiet)
 

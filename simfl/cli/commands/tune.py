@@ -82,7 +82,8 @@ def tune_command(
     document = _with_options(document, parameters or (), objective, limits or (), trials)
     silent = quiet or as_json
     chosen = shared.parse_seeds(seeds)
-    progress = shared.progress(True, "the same command goes on")
+    without = " without --overwrite" if overwrite else ""
+    progress = shared.progress(True, f"the same command{without} goes on")
     with shared.importing(allow_code), progress:
         tuning = tune(
             document,
