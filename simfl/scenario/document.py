@@ -97,11 +97,6 @@ class Document:
             name, equals, value = text.partition("=")
             if not equals or not name.strip():
                 raise ScenarioError(f"{source}: expected PATH=VALUE, such as rounds.clients=20")
-            if not value.strip():
-                raise ScenarioError(
-                    f"{source}: the value is empty; is a variable of the shell not set? "
-                    f"({name.strip()}=null takes the key away)"
-                )
             override = Override.read(parse_path(name.strip(), source), value, source)
             changed = changed.change(override)
             changed = replace(changed, overrides=(*changed.overrides, override))

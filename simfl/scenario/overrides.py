@@ -34,8 +34,13 @@ class Override:
         """Return the change of `path` to what YAML `text` holds, which messages call `source`.
 
         Raises:
-            ScenarioError: it is no YAML.
+            ScenarioError: it is empty, or no YAML.
         """
+        if not text.strip():
+            raise ScenarioError(
+                f"{source}: the value is empty; is a variable of the shell not set? "
+                f"({source.strip()}null takes the key away)"
+            )
         value, marks = read_yaml(text, source, lines=False)
         return cls(path, value, {path + inner: mark for inner, mark in marks.items()})
 

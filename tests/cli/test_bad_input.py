@@ -323,7 +323,7 @@ def test_options_of_components_that_were_not_chosen_are_not_meant(
             "rounds.clients=",
             "--set rounds.clients=: the value is empty; is a variable of the shell",
         ),
-        ("rounds.clients= ", "(rounds.clients=null takes the key away)"),
+        ("rounds.clients= ", "(--set rounds.clients=null takes the key away)"),
         ("fleet.7.count=3", "fleet[7].count: fleet has only 2 items"),
         ("fleet.phone.count=3", "fleet is a list, which has no 'phone'; did you mean 'phones'?"),
         ("seed.x=3", "seed.x: seed is 0, which has no 'x'"),

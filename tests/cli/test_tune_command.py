@@ -78,6 +78,10 @@ def test_options_say_what_to_look_for(tmp_path: Path, capsys: pytest.CaptureFixt
             ["-p", "rounds.clients=[1, 2]", "-p", "rounds.clients=[3]"],
             "--parameter rounds.clients=[3]: rounds.clients is given twice",
         ),
+        (
+            ["-p", "rounds.clients=[1, 2]", "--objective", "time", "--under", "bytes="],
+            "--under bytes=: the value is empty; is a variable of the shell not set?",
+        ),
         (["-p", "rounds.clients=[1, 2]"], "tune: missing key 'objective'"),
         (["--seeds", "x"], "--seeds"),
     ],
