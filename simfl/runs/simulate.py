@@ -21,6 +21,7 @@ from simfl.runs.folder.folder import (
     PROVENANCE,
     SUMMARY,
     event_lines,
+    is_run,
     read_provenance,
     resuming,
     write_json,
@@ -112,6 +113,11 @@ def _noting_failure(
     try:
         yield
     except Exception as error:
+        if not is_run(folder):
+            raise RunError(
+                f"{folder} was moved or removed meanwhile ({error}); where it was moved to, "
+                "`simfl resume` goes on from the last checkpoint"
+            ) from error
         told = f"{error}" if isinstance(error, SimflError) else f"{type(error).__name__}: {error}"
         failed = {"round": summary.rounds + 1, "error": told}
         with suppress(SimflError):  # the disk may be full
@@ -165,11 +171,11 @@ def _write_results(
         facts: of its summary.
         began: when it did, this time, on `time.perf_counter`.
     """
+    provenance = read_provenance(folder)  # of a folder that is gone nothing is made anew
     for name, data in rules[0].coordinator.artifacts().items():
         write_output(folder / name, data)
     oracle = any(stage.scenario.selection.oracle for stage in rules)
     write_json(folder / SUMMARY, _summary(rules[0], server, facts, recorder, oracle))
-    provenance = read_provenance(folder)
     host_s = provenance.get("host_s", 0.0) + time.perf_counter() - began
     write_json(folder / PROVENANCE, {**provenance, "host_s": host_s})
 

@@ -2,11 +2,13 @@
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -207,3 +209,26 @@ def test_a_killed_process_leaves_a_readable_folder_that_resumes(
     [whole] = jobs(scenario(changes), tmp_path / "whole")
     expected = contents(run_one(whole, Options()).folder)
     assert contents(resume(folder).folder) == expected
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_folder_that_is_moved_or_removed_meanwhile_is_told_and_not_made_anew(
+    tmp_path: Path, moved: bool
+) -> None:
+    """The failure was noted in a folder made for it, which then was no run's and in the way."""
+    [whole] = jobs(scenario({}), tmp_path / "whole")
+    expected = contents(run_one(whole, Options()).folder)
+    [job] = jobs(scenario({}), tmp_path / "study")
+    aside = tmp_path / "aside"
+
+    def move(_time_s: float, kind: str, facts: dict[str, Any]) -> None:
+        if kind == "round_end" and facts["row"].round == 2:
+            job.folder.rename(aside)
+            if not moved:
+                shutil.rmtree(aside)
+
+    with pytest.raises(RunError, match="was moved or removed meanwhile"):
+        run_one(job, Options(), [move])
+    assert not job.folder.exists()
+    if moved:
+        assert contents(resume(aside).folder) == expected
