@@ -31,12 +31,28 @@ class Auc(QualityMetric):
         if scores.shape[1] == 1:
             scores = np.hstack([-outputs, outputs]) if targets.ndim == 1 else outputs
         elif targets.ndim == 1:
-            from scipy.special import softmax
-
-            scores = softmax(outputs, axis=1)
+            scores = _log_odds(outputs)
         areas = [_area(scores[:, c], true[:, c]) for c in range(true.shape[1])]
         known = [area for area in areas if not np.isnan(area)]
         return float(np.mean(known)) if known else float("nan")
+
+
+def _log_odds(outputs: Floats) -> Floats:
+    """Return `(n, c)` logarithms of the odds of each class, which order samples as its shares do.
+
+    Shares near one are rounded to one: those of a model that is sure of itself would nearly all
+    tie.  Rounded themselves, so that equal odds tie whatever the order of a sum.
+    """
+    from scipy.special import log_softmax, logsumexp
+
+    exact = outputs.astype(np.float64)
+    first = np.arange(len(exact)), exact.argmax(1)
+    shares = log_softmax(exact, axis=1)
+    others = exact.copy()
+    others[first] = shares[first] = -np.inf
+    odds = shares - np.log1p(-np.exp(shares))
+    odds[first] = exact[first] - logsumexp(others, axis=1)
+    return np.asarray(odds.round(9))
 
 
 def _area(scores: Floats, true: Flags) -> float:

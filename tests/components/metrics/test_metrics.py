@@ -55,9 +55,22 @@ def test_auc_counts_pairs(scores: Any, true: list[int]) -> None:
         ins = [s[c] for s, t in zip(shares, true, strict=True) if t == c]
         outs = [s[c] for s, t in zip(shares, true, strict=True) if t != c]
         if ins and outs:
-            areas.append(np.mean([[(i > o) + (i == o) / 2 for i in ins] for o in outs]))
+            # Sums of the same shares in another order are the same, but for rounding.
+            ties = np.isclose(ins, np.array(outs)[:, None], rtol=1e-12, atol=0)
+            areas.append(np.mean(np.where(ties, 0.5, ins > np.array(outs)[:, None])))
     found = Auc().of(scores, np.array(true))
     assert found == pytest.approx(np.mean(areas)) if areas else np.isnan(found)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("factor", [1, 50, 1000])
+def test_auc_of_a_model_that_is_sure_of_itself(factor: int, dtype: type) -> None:
+    """Of two classes shares grow with the difference of outputs, though they round to 0 or 1."""
+    rng = np.random.default_rng(3)
+    scores, true = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    above = scores[:, 1] - scores[:, 0]
+    area = (above[true == 1][:, None] > above[true == 0]).mean()
+    assert Auc().of((factor * scores).astype(dtype), true) == pytest.approx(area, rel=1e-12)
 
 
 def test_one_logit_is_that_of_the_second_of_two_classes() -> None:
