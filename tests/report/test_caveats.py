@@ -106,7 +106,7 @@ def test_what_the_end_of_a_run_cut_off_is_told_apart_from_waste(run_tiny: RunTin
     [told] = cut_off({"tiny": [result]})
     share = f"{100 * result.wasted_share:.1f}%"
     assert told.startswith(f"tiny: {share} of all bytes are wasted only in so far as the run ended")
-    assert ("Wasted", told) in notes({"tiny": [result]})
+    assert ("Cut off", told) in notes({"tiny": [result]})
     assert share in " ".join(render(compare([result]), "table").split())
     late = run_tiny({"rounds.policy": {"name": "synchronous", "deadline": {"stragglers": "40%"}}})
     assert late.wasted_bytes

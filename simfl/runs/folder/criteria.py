@@ -6,7 +6,7 @@ from typing import Any
 
 from simfl.components.losses.base import Loss, losses
 from simfl.components.metrics.base import QualityMetric, quality_metrics
-from simfl.runs.folder.files import component_name
+from simfl.runs.folder.files import component_name, value_at
 from simfl.scenario.criteria import Criteria, Criterion
 
 
@@ -17,8 +17,8 @@ def criteria_of(scenario: Mapping[str, Any], provenance: Mapping[str, Any]) -> C
         scenario: the resolved one, as plain data.
         provenance: has what users' own metrics said of themselves.
     """
-    loss = _known_loss(scenario.get("training", {}).get("loss"))
-    written = scenario.get("evaluation", {}).get("metrics") or []
+    loss = _known_loss(value_at(scenario, "training", "loss"))
+    written = value_at(scenario, "evaluation", "metrics") or []
     known = Criteria.of(loss, _known_metrics(written)).named
     own = {name: Criterion(better) for name, better in provenance.get("better", {}).items()}
     return Criteria(loss, {**known, **own})

@@ -1,7 +1,7 @@
 """The files of a run's folder: what it is, and its tables as they were written."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -64,10 +64,7 @@ class RunFiles:
 
     def written(self, *path: str) -> Any:
         """Return what the scenario says at a path, such as `rounds`, `stop` (None: nothing)."""
-        value: Any = self.scenario
-        for key in path:
-            value = value.get(key) if isinstance(value, dict) else None
-        return value
+        return value_at(self.scenario, *path)
 
     def component(self, *path: str) -> str:
         """Return the name of the component at a path of the scenario ("": there is none)."""
@@ -260,6 +257,14 @@ class RunFiles:
         """How many rounds it is to have at most (None: the scenario does not count them)."""
         planned = self.written("rounds", "stop", "rounds")
         return planned if isinstance(planned, int) else None
+
+
+def value_at(scenario: Mapping[str, Any], *path: str) -> Any:
+    """Return what plain data have at a path (None: nothing, or no mapping on the way)."""
+    value: Any = scenario
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def component_name(written: Any) -> str:

@@ -174,9 +174,9 @@ def first_of_k() -> Pair:
 
 
 def deadline_tie() -> Pair:
-    """Of two clients due at the deadline and an instant after it, one counts."""
+    """Of two clients due at the deadline and a nanosecond after it, one counts."""
     due_s = 0.1 + 0.2  # not a round number
-    fleet = make_fleet(2, seconds=[due_s, np.nextafter(due_s, 1)])
+    fleet = make_fleet(2, seconds=[due_s, due_s + 1e-9])
     deadline = {"name": "synchronous", "deadline": f"{due_s!r} s"}
     return 1.0, float(simulate(fleet, deadline).rounds[0].arrived)
 
