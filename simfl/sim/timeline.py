@@ -1,8 +1,7 @@
 """The virtual clock: SimPy's environment with absolute instants; it alone writes events."""
 
 import heapq
-import math
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import simpy
@@ -23,7 +22,7 @@ LAST = EventPriority(4)
 NORMAL = EventPriority(1)
 
 ROUNDING = 1e-12
-"""Share of an instant that sums of durations which should end at it may be off by."""
+"""Share of an instant that sums of durations which should end at it may be late by."""
 
 _MANY = 1024
 """Forgotten timers that are not worth sweeping."""
@@ -100,18 +99,26 @@ class Timeline(simpy.Environment):
         Durations add up to instants that are some ulps apart where they should be the same.  It
         fires at the last of these, after everything that comes before its `priority`.
         """
-        event = simpy.Event(self)
+        event, last_s = simpy.Event(self), time_s * (1 + ROUNDING)
 
         def look(_: simpy.Event) -> None:
-            later_s = (at for at, rank, *_ in self._queue if at > self.now and rank < priority)
-            next_s = min(later_s, default=math.inf)
-            if next_s - self.now <= ROUNDING * self.now:
-                self.at(next_s, priority).callbacks.append(look)
+            hidden_s = [at for at, rank in self._due(last_s) if at > self.now and rank < priority]
+            if hidden_s:
+                self.at(max(hidden_s), priority).callbacks.append(look)
             else:
                 event.succeed()
 
         self.at(time_s, priority).callbacks.append(look)
         return event
+
+    def _due(self, last_s: float, place: int = 0) -> Iterator[tuple[float, int]]:
+        """Yield instant and priority of what is due by `last_s`: the top of the queue, a heap."""
+        if place < len(self._queue) and self._queue[place][0] <= last_s:
+            time_s, priority, _, event = self._queue[place]
+            if not _is_forgotten(event):
+                yield time_s, priority
+            for below in (2 * place + 1, 2 * place + 2):
+                yield from self._due(last_s, below)
 
     def forget(self, timer: "Timer") -> None:
         """Do without `timer`; nobody may wait for it any more.

@@ -46,6 +46,15 @@ def test_a_deadline_waits_for_nothing_but_rounding() -> None:
     assert timeline.now == 1.0 + 2**-50
 
 
+def test_a_deadline_waits_no_longer_than_rounding_however_much_happens() -> None:
+    """What came a hair later put it off, what came a hair after that again, and so on."""
+    timeline = Timeline()
+    for number in range(9):
+        timeline.at(1.0 + number * 0.75e-12)
+    timeline.run(until=timeline.time_up(1.0))
+    assert timeline.now == 1.0 + 0.75e-12
+
+
 def test_a_deadline_does_not_wait_for_another_nor_for_the_end() -> None:
     """When a run stops, or is to be forked, must not show in what happened before."""
     timeline = Timeline()
