@@ -196,7 +196,8 @@ class Server:
             server_time_s: how long an aggregation takes.
             watch: returns what does as a process of the policy's, this one or one that it spawns,
                 and tells whose fault it is if that fails.
-            until_s: until this instant, inclusive; what is under way then stays so.
+            until_s: until this instant of a run that goes on after it, inclusive; what is under
+                way then stays so.
         """
         self._aggregation.restart(server_time_s)
         self._watch = watch
@@ -210,16 +211,16 @@ class Server:
     def go_on(self, until_s: float = math.inf) -> Generator[simpy.Event, Any, bool]:
         """Go on with the rounds that were begun; see `conduct`."""
         process, stop_s = self._rounds, self.settings.stop.time_s
-        limit_s = min(until_s, math.inf if stop_s is None else stop_s)
-        # What happens at the end of a run's time has happened; another rule begins to the bit.
-        when = self.timeline.at if limit_s == until_s else self.timeline.time_up
-        over = process if limit_s == math.inf else process | when(limit_s, LAST)
+        over: simpy.Event = process
+        # Other rules begin to the bit, and before time is up; what happens as it is has happened.
+        if until_s < math.inf:
+            over |= self.timeline.at(until_s, LAST)
+        elif stop_s is not None:
+            over |= self.timeline.time_up(stop_s, LAST)
         yield over | self._background.failed
-        if process.is_alive and limit_s == until_s < math.inf:
-            return False
-        if process.is_alive:
+        if process.is_alive and until_s == math.inf:
             self.finish("time")
-        return True
+        return until_s == math.inf or not process.is_alive
 
     def conclude(self) -> Waits:
         """End the run: call off who is at work, judge the last model."""

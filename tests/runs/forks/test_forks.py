@@ -98,6 +98,19 @@ def test_who_is_at_work_is_called_off_and_a_new_round_begins(tmp_path: Path, ran
     assert [event["round"] for event in then[3:7]] == [4, 4, 4, 5]
 
 
+def test_a_fork_can_begin_in_what_rounding_put_after_the_end_of_a_runs_time(
+    tmp_path: Path, ran: Ran
+) -> None:
+    """The rule of the run that it comes from ended the fork, too, whatever its own was."""
+    windows = "rounds.policy={name: semi_synchronous, period: 1.1 s}"
+    whole = ran(tmp_path, windows, "rounds.stop={time: 3.2999999999995 s}")
+    assert events(whole)[-1]["t"] == 1.1 + 1.1 + 1.1
+    longer = ran(tmp_path / "longer", windows, "rounds.stop={time: 5 s}")
+    there = fork(whole, 3.2999999999996, ["rounds.stop.time=5 s"])
+    resume(there, EAGER)
+    assert computed(there) == computed(longer)
+
+
 @pytest.mark.parametrize("over", [False, True])
 def test_only_another_end_is_as_if_it_had_been_asked_for_at_first(
     over: bool, tmp_path: Path, ran: Ran
