@@ -132,7 +132,7 @@ class ImageSet(Dataset):
         return read_idx(root / images), read_idx(root / labels)
 
     def _damage(self, root: Path, error: Exception) -> str:
-        """Return which files of the folder `root` can't be read, after torchvision's `error`."""
+        """Return which files of the folder `root` can't be read, after an `error`."""
         faults = [
             f"{root / name}: {fault}" for name in self.files if (fault := self._told(root / name))
         ]

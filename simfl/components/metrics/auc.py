@@ -41,11 +41,13 @@ def _log_odds(outputs: Floats) -> Floats:
     """Return `(n, c)` logarithms of the odds of each class, which order samples as its shares do.
 
     Shares near one are rounded to one: those of a model that is sure of itself would nearly all
-    tie.  Rounded themselves, so that equal odds tie whatever the order of a sum.
+    tie.  Rounded themselves, so that equal odds tie whatever the order of a sum.  NaN for samples
+    whose largest output is not finite: nobody knows their shares.
     """
     from scipy.special import log_softmax, logsumexp
 
     exact = outputs.astype(np.float64)
+    exact[~np.isfinite(exact.max(1))] = np.nan
     first = np.arange(len(exact)), exact.argmax(1)
     shares = log_softmax(exact, axis=1)
     others = exact.copy()

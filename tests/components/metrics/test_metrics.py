@@ -73,6 +73,21 @@ def test_auc_of_a_model_that_is_sure_of_itself(factor: int, dtype: type) -> None
     assert Auc().of((factor * scores).astype(dtype), true) == pytest.approx(area, rel=1e-12)
 
 
+@pytest.mark.parametrize("outputs", [[np.inf, 0, 0], [np.nan, 0, 0], [-np.inf] * 3])
+def test_auc_is_unknown_if_a_share_is(outputs: list[float]) -> None:
+    """It was the mean over classes without those in which the sample's share is not known."""
+    scores = np.random.default_rng(3).normal(size=(9, 3))
+    true = np.arange(9) % 3
+    assert 0 < Auc().of(scores, true) < 1
+    scores[4] = outputs
+    assert np.isnan(Auc().of(scores, true))
+
+
+def test_auc_of_a_class_that_a_sample_is_sure_not_to_be_of() -> None:
+    scores = np.array([[0.0, 1.0], [-np.inf, 0.0], [2.0, 1.0]])
+    assert Auc().of(scores, np.array([0, 1, 0])) == 1
+
+
 def test_one_logit_is_that_of_the_second_of_two_classes() -> None:
     logits, true = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 1, 0, 1])
     assert Auc().of(logits, true) == 0.75
