@@ -122,11 +122,14 @@ def logarithmic(
 def unit_for(units: tuple[Unit, ...], high: float) -> Unit:
     """Return the largest of `units` that leaves `high` at 1 or more, else the smallest.
 
-    Those that are no thousand of the one before, at 2 or more: 1 min is told in seconds.
+    Those below a hundred of the one before, min, h and d, at 2 or more: 1 min is told in seconds.
     """
     before = [0.0, *(size for _, size in units)]
-    least = [1 if size > 100 * less else 2 for (_, size), less in zip(units, before, strict=False)]
-    fitting = [unit for unit, most in zip(units, least, strict=True) if high >= most * unit[1]]
+    fitting = [
+        (symbol, size)
+        for (symbol, size), smaller in zip(units, before, strict=False)
+        if high >= (2 if size < 100 * smaller else 1) * size
+    ]
     return fitting[-1] if fitting else units[0] if units else ("", 1.0)
 
 
