@@ -117,7 +117,7 @@ def never_judged(groups: Groups, targets: Sequence[float] | None = None) -> list
         groups: the runs, by variant.
         targets: those asked about (None: the scenarios').
     """
-    runs = [run for own in groups.values() for run in own]
+    runs = all_runs(groups)
     asked = all_targets(runs) if targets is None else targets
     names = [
         name
