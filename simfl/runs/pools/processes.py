@@ -73,12 +73,8 @@ class _Crew:
             return number >= first, -costs[number], number
 
         self.failures: dict[int, BaseException] = {}
-        self._calls, self._processes, self._first, self._needs_torch = (
-            calls,
-            processes,
-            first,
-            needs_torch,
-        )
+        self._calls, self._processes, self._first = calls, processes, first
+        self._needs_torch = needs_torch
         self._waiting = deque(sorted(range(len(calls)), key=place))
         self._busy: dict[Connection, Worker] = {}
         self._idle: list[Worker] = []
