@@ -122,7 +122,7 @@ def logarithmic(
 def unit_for(units: tuple[Unit, ...], high: float) -> Unit:
     """Return the largest of `units` that leaves `high` at 1 or more, else the smallest.
 
-    Those below a hundred of the one before, min, h and d, at 2 or more: 1 min is told in seconds.
+    Those below a hundred of the one before, min, h and d, at 2 or more: an axis to 1 min is in s.
     """
     before = [0.0, *(size for _, size in units)]
     fitting = [
