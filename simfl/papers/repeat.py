@@ -37,7 +37,7 @@ def repeat(
     seeds = seeds or parse_seeds(item.seeds)
     rows = list(item.printed)
     todo = jobs(item.document, out, seeds, rows)
-    runs = run_jobs(todo, options, go_on=True, watch=watch)
+    runs = run_jobs(todo, options, go_on=True, watch=watch, tell_reuse=False)
     return records(item.id, item.reading, item.measures, runs)
 
 

@@ -48,7 +48,12 @@ def test_repeating_an_item(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     [(full, 1, "No space left on device"), (KeyboardInterrupt, 130, "interrupted")],
 )
 def test_repeating_goes_on_after_a_full_disk_or_an_interruption(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: Any, code: int, words: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    fault: Any,
+    code: int,
+    words: str,
 ) -> None:
     command = ["reproduce", "fedcore/table1-synthetic-times", "--quick", "--quiet", "--jobs", "1"]
     disk, table = Disk(10**9), "quick/fedcore/table1-synthetic-times.csv"
@@ -64,6 +69,7 @@ def test_repeating_goes_on_after_a_full_disk_or_an_interruption(
         assert "internal" not in told
         assert not (out / table).exists()
         assert main([*command, "--out", str(out)]) == 0
+        assert not caplog.messages  # of what is reused: nothing that the command has not
         assert (out / table).read_bytes() == whole
 
 
