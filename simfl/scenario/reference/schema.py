@@ -53,12 +53,16 @@ def scenario_schema() -> dict[str, Any]:
         if kind != "executors":
             definitions[kind] = _components(kind)
     definitions["distributions"] = _distributions()
-    # What validators make of shorter ways to write things: one group, a range, a name, nothing.
+    # What validators make of shorter ways to write things: one group, a seed, a range, a name.
     schema["properties"]["fleet"] = {
         "anyOf": [{"$ref": "#/$defs/Group"}, schema["properties"]["fleet"]]
     }
     schema["properties"]["seeds"] = {
-        "anyOf": [schema["properties"]["seeds"], {"type": "string", "pattern": "^[0-9, -]+$"}]
+        "anyOf": [
+            seeds := schema["properties"]["seeds"],
+            seeds["items"],
+            {"type": "string", "pattern": "^[0-9, -]+$"},
+        ]
     }
     definitions["Data"]["required"].remove("partition")
     _shorten_group(definitions)

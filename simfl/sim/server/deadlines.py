@@ -9,13 +9,14 @@ from pydantic import (
     ConfigDict,
     PlainSerializer,
     PlainValidator,
+    TypeAdapter,
     ValidationError,
     WithJsonSchema,
 )
 
 from simfl.core.registry import nested
 from simfl.core.types import Floats
-from simfl.core.units import DURATION, Percent, Quantity
+from simfl.core.units import DURATION, Duration, Percent, Quantity
 from simfl.errors import InputError, UnitError
 
 
@@ -62,15 +63,7 @@ def _dump(value: Stragglers | float | None) -> Any:
     return _DURATION.dump(value)
 
 
-_LENGTH_SCHEMA = [
-    {"type": "string", "examples": ["30 s"]},
-    {
-        "type": "object",
-        "properties": {"stragglers": {"type": "string", "examples": ["30%"]}},
-        "required": ["stragglers"],
-        "additionalProperties": False,
-    },
-]
+_LENGTH_SCHEMA = [TypeAdapter(part).json_schema() for part in (Duration, Stragglers)]
 
 Length = Annotated[
     Stragglers | float,
