@@ -54,7 +54,7 @@ def arrivals(model: Params, seed: int, n: int, round_: int = 1) -> list[Contribu
 class AggregatorContract(ComponentContract):
     """What holds for every aggregator; inherit and set `create`."""
 
-    create: Callable[[], Aggregator]
+    create: Callable[..., Aggregator]
     ordered: ClassVar[bool] = False
     """Whether it mixes one update after the other, so that their order matters."""
     local: ClassVar[LocalTraining] = LocalTraining(8, Sgd(lr=0.1))

@@ -18,7 +18,7 @@ DEVICES, CHANGES = 5, 40
 class AvailabilityContract(ComponentContract):
     """What holds for every availability; inherit and set `create`."""
 
-    create: Callable[[], Availability]
+    create: Callable[..., Availability]
     folder: ClassVar[Path] = Path()
     """Where its files lie, if it reads any."""
 

@@ -15,7 +15,7 @@ from simfl.testing.contract import RELAXED, SEEDS, ComponentContract, unchanged
 class CompressorContract(ComponentContract):
     """What holds for every compressor; inherit and set `create`."""
 
-    create: Callable[[], Compressor]
+    create: Callable[..., Compressor]
     grows: ClassVar[bool] = False
     """Whether numbers may arrive larger than any that was sent: scaled up, so that their means are
     those of the update, say."""

@@ -36,8 +36,14 @@ C = TypeVar("C", bound=Component)
 class ComponentContract:
     """What holds for every component; a kind's own suite inherits it."""
 
-    create: Callable[[], Any]
-    """The component's class, or a function (in `staticmethod`) that returns a new one."""
+    create: Callable[..., Any]
+    """The component's class, whose required options get their first example, or a function (in
+    `staticmethod`) that returns a new one."""
+
+    def __init_subclass__(cls) -> None:
+        """Let a class create what `example` returns of it."""
+        if isinstance(create := cls.__dict__.get("create"), type):
+            cls.create = staticmethod(partial(example, create))
 
     def test_class_and_options_are_described(self) -> None:
         """`simfl describe` has something to say of the class and of each option."""

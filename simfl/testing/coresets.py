@@ -15,7 +15,7 @@ from simfl.testing.contract import RELAXED, SEEDS, ComponentContract, unchanged
 class CoresetContract(ComponentContract):
     """What holds for every coreset; inherit and set `create`."""
 
-    create: Callable[[], Coreset]
+    create: Callable[..., Coreset]
 
     def choose(self, features: Floats, labels: Ids, size: int, seed: int = 0) -> tuple[Ids, Floats]:
         """Return a coreset and check what it must always be."""

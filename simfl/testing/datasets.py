@@ -21,7 +21,7 @@ CLIENTS = 7
 class DatasetContract(ComponentContract):
     """What holds for every data set; inherit and set `create`."""
 
-    create: Callable[[], Dataset]
+    create: Callable[..., Dataset]
     folder: ClassVar[Path | None] = None
     """Where its files lie, if it reads any; without them only their absence is tested."""
 

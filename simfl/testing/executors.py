@@ -25,7 +25,7 @@ SIZES = (40, 7, 0, 64, 1, 33, 8, 20)
 class ExecutorContract(ComponentContract):
     """What holds for every executor; inherit and set `create`."""
 
-    create: Callable[[], Executor]
+    create: Callable[..., Executor]
 
     @cached_property
     def task(self) -> Task:

@@ -13,7 +13,7 @@ from simfl.testing.contract import RELAXED, SEEDS, ComponentContract, unchanged
 class FilterContract(ComponentContract):
     """What holds for every update filter; inherit and set `create`."""
 
-    create: Callable[[], UpdateFilter]
+    create: Callable[..., UpdateFilter]
 
     def choose(self, updates: Sequence[Update], reference: Update | None, round_: int) -> list[int]:
         """Return which updates count and check what that must always be."""

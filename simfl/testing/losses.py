@@ -16,7 +16,7 @@ CLASSES, SAMPLES = 2, 6
 class LossContract(ComponentContract):
     """What holds for every loss; inherit and set `create`."""
 
-    create: Callable[[], Loss]
+    create: Callable[..., Loss]
 
     def batches(self, seed: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yield outputs and targets of every sort that the loss takes."""

@@ -19,7 +19,7 @@ SAMPLES, CLASSES = 40, 6
 class MetricContract(ComponentContract):
     """What holds for every metric; inherit and set `create`."""
 
-    create: Callable[[], QualityMetric]
+    create: Callable[..., QualityMetric]
 
     def judged(self, seed: int) -> Iterator[tuple[Floats, NDArray[Any]]]:
         """Yield outputs and targets of every sort that the metric takes."""

@@ -21,7 +21,7 @@ Shape = tuple[int, ...]
 class ModelContract(ComponentContract):
     """What holds for every model; inherit and set `create`."""
 
-    create: Callable[[], Model]
+    create: Callable[..., Model]
     shapes: ClassVar[tuple[Shape, ...]] = ((12,), (1, 28, 28), (3, 32, 32))
     """Inputs of which it takes some, and refuses the others with an `InputError`."""
     classes: ClassVar[int] = 10

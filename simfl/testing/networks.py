@@ -32,7 +32,7 @@ STARTS = st.lists(
 class NetworkContract(ComponentContract):
     """What holds for every network; inherit and set `create`."""
 
-    create: Callable[[], Network]
+    create: Callable[..., Network]
 
     def bound(self) -> tuple[Timeline, Links]:
         """Return the links of four devices of 8 and 4 kbit/s and half a second's latency."""

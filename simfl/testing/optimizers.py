@@ -15,7 +15,7 @@ STEPS = 4
 class OptimizerContract(ComponentContract):
     """What holds for every optimizer; inherit and set `create`."""
 
-    create: Callable[[], Optimizer]
+    create: Callable[..., Optimizer]
 
     def descend(
         self,

@@ -24,7 +24,7 @@ def source(n: int, classes: int, seed: int = 0, natural: int = 0) -> Source:
 class PartitionContract(ComponentContract):
     """What holds for every partition; inherit and set `create`."""
 
-    create: Callable[[], Partition]
+    create: Callable[..., Partition]
     shared: ClassVar[bool] = False
     """Whether a row may be dealt to several clients, or several times to one."""
     whole: ClassVar[bool] = True

@@ -19,7 +19,7 @@ ABSENT = {"name": "on_off", "on": "1 min", "off": "1 min"}
 class PolicyContract(ComponentContract):
     """What holds for every round policy; inherit and set `create`."""
 
-    create: Callable[[], RoundPolicy]
+    create: Callable[..., RoundPolicy]
 
     def run(self, seed: int = 0, rounds: int = 6, clients: int = 3, **fleet: Any) -> Log:
         """Return what happens to six devices of several speeds, and check what always holds."""

@@ -13,7 +13,7 @@ from simfl.testing.contract import RELAXED, ComponentContract
 class ScheduleContract(ComponentContract):
     """What holds for every schedule; inherit and set `create`."""
 
-    create: Callable[[], Schedule]
+    create: Callable[..., Schedule]
 
     @RELAXED
     @given(round_=st.integers(1, 10**6), epochs=st.integers(1, 50), data=st.data())

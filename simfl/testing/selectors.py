@@ -18,7 +18,7 @@ from simfl.testing.fake_server import FakeServer
 class SelectorContract(ComponentContract):
     """What holds for every selector; inherit and set `create`."""
 
-    create: Callable[[], Selector]
+    create: Callable[..., Selector]
     repeats: ClassVar[bool] = False
     """Whether one client may be chosen several times in a round (sampling with replacement)."""
     ordered: ClassVar[bool] = False

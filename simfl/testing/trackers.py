@@ -36,7 +36,7 @@ def record(tracker: Tracker, top: Path, rounds: int = 3) -> None:
 class TrackerContract(ComponentContract):
     """What holds for every tracker; inherit and set `create`."""
 
-    create: Callable[[], Tracker]
+    create: Callable[..., Tracker]
 
     def test_it_records_below_the_folder_of_all_runs(self, tmp_path: Path) -> None:
         """Something is kept there, and the folders of runs are left alone."""

@@ -39,7 +39,7 @@ def assignment(
 class WorkloadContract(ComponentContract):
     """What holds for every workload; inherit and set `create`."""
 
-    create: Callable[[], Workload]
+    create: Callable[..., Workload]
     overruns: ClassVar[bool] = False
     """Whether a client may be given more than fits before its deadline."""
     nominal: ClassVar[bool] = True

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import pytest
+from pydantic import Field
 from torch import Tensor
 
 from simfl.components.optimizers.adamw import AdamW
@@ -19,6 +20,18 @@ Test_momentum = type(
     {"create": staticmethod(lambda: Sgd(momentum=0.9, nesterov=True, weight_decay=1e-3))},
 )
 Memory = Sequence[Tensor]
+
+
+class NeedsARate(Sgd):
+    """Descends, at a rate that has no default."""
+
+    lr: float = Field(gt=0, description="learning rate", examples=[0.1])
+
+
+class TestNeedsARate(OptimizerContract):
+    """A required option's example is what the suite of a class alone creates it with."""
+
+    create = NeedsARate
 
 
 class LooksAtOthers(Sgd):
