@@ -6,7 +6,6 @@ from typing import Any
 
 from simfl.errors import InputError
 from simfl.runs.folder.eventlog import decode
-from simfl.runs.folder.files import value_at
 from simfl.runs.folder.folder import event_lines, past_names
 from simfl.scenario.language.yaml import read_yaml
 
@@ -32,7 +31,7 @@ class Policies:
     """
 
     def __init__(self, scenarios: Iterable[_Row], forked: Iterable[_Row]) -> None:
-        written = [value_at(scenario, "rounds", "policy") or {} for scenario in scenarios]
+        written = [scenario.get("rounds", {}).get("policy", {}) for scenario in scenarios]
         self._policies = [{"name": p} if isinstance(p, str) else dict(p) for p in written]
         self._forks = [(event["fork"], event["round"]) for event in forked]
 
