@@ -16,6 +16,7 @@ from simfl.runs.results.anatomy import Anatomy
 from simfl.runs.results.critical_path import NOBODY, PHASES
 from simfl.runs.results.participations import Participation, participations_of
 from simfl.runs.results.result import RunResult
+from simfl.runs.what_if.changes import policy_of
 from simfl.runs.what_if.counterfactuals import CHEAP, Counterfactual, WhatIf, counterfactuals
 
 UNFINISHED = "unfinished"
@@ -148,6 +149,10 @@ def _why_none(run: RunResult, what_if: bool | None) -> str:
     if what_if is None and len(run.client_rows) > CHEAP:
         asked = called("--what-if", "what_if=True")
         return f"more than {CHEAP:,} participations take a while; {asked} computes it"
+    try:
+        policy_of(run)
+    except InputError as error:
+        return f"the clock alone can't run again: {error}"
     return ""
 
 

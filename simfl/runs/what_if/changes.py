@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from simfl.core.code import beside
 from simfl.core.types import Floats
 from simfl.core.units import DATA_RATE, compute_dimension, format_quantity, parse_quantity
 from simfl.errors import UnitError
 from simfl.runs.results.result import RunResult
 from simfl.scenario.language.place import as_written
-from simfl.sim.policies.base import policies
+from simfl.sim.policies.base import RoundPolicy, policies
 
 LINKS = ("downlink", "uplink")
 SPEED = ("compute", *LINKS, "latency")
@@ -33,15 +34,25 @@ class Change:
     why_not: str = ""
 
 
+def policy_of(run: RunResult) -> type[RoundPolicy]:
+    """Return the class of a run's round policy.
+
+    Raises:
+        InputError: it is somebody's own, whose code is not there, or may not be imported.
+    """
+    with beside(run.folder / run.scenario.get("folder", "")):
+        return policies.get(run.component("rounds", "policy"))
+
+
 def changes(run: RunResult) -> list[Change]:
     """Return the changes that would make some run shorter, and mean something to this one."""
-    scenario = run.scenario
+    scenario, policy = run.scenario, policy_of(run)
     candidates = [
-        *_policy(scenario),
+        *_policy(scenario, policy),
         *_deadline(run),
         *_class(run),
         *_links(scenario),
-        *_quorum(scenario),
+        *_quorum(scenario, policy),
         *_availability(scenario["fleet"]),
         _scaled("compute twice as fast", 2.0, _numbers(scenario, ("compute",))),
     ]
@@ -63,10 +74,10 @@ def _with_the_same_deadline(change: Change, run: RunResult) -> Change:
     return replace(change, sets=(*change.sets, *kept))
 
 
-def _policy(scenario: Mapping[str, Any]) -> Iterator[Change]:
+def _policy(scenario: Mapping[str, Any], kind: type[RoundPolicy]) -> Iterator[Change]:
     """Yield that the server waits less."""
     policy = scenario["rounds"]["policy"]
-    options, path = policies.get(policy["name"]).model_fields, "rounds.policy"
+    options, path = kind.model_fields, "rounds.policy"
     if "deadline" in options and (
         policy.get("deadline", "none") == "none" or not policy.get("enforce", True)
     ):
@@ -125,10 +136,9 @@ def _equal_work_s(run: RunResult) -> Floats:
     return np.where(counts, run.durations_s + (share - 1) * compute_s, np.nan)
 
 
-def _quorum(scenario: Mapping[str, Any]) -> Iterator[Change]:
+def _quorum(scenario: Mapping[str, Any], policy: type[RoundPolicy]) -> Iterator[Change]:
     """Yield that rounds wait for nobody who is offline, where some devices ever are."""
-    rounds = scenario["rounds"]
-    waits = policies.get(rounds["policy"]["name"]).has_quorum and rounds.get("min_clients") != 1
+    waits = policy.has_quorum and scenario["rounds"].get("min_clients") != 1
     if waits and any(change.sets for change in _availability(scenario["fleet"])):
         yield Change("rounds begun with whoever is there", ("rounds.min_clients=1",))
 

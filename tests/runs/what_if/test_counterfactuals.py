@@ -121,6 +121,23 @@ def test_a_run_that_was_only_made_longer_is_explained_as_one_that_was_longer(
     assert set(why_not(explain(twice)).values()) == {"it is a fork: its rules were others before"}
 
 
+def test_a_policy_of_ones_own_is_looked_for_beside_the_scenario(tmp_path: Path) -> None:
+    """Elsewhere nothing at all was explained; where its code is gone, the rest still is."""
+    code = tmp_path / "patience.py"
+    code.write_text(
+        "from simfl.sim.policies.synchronous import Synchronous\n"
+        "class Patience(Synchronous):\n    'Its own.'\n"
+    )
+    rounds = {"clients": 4, "policy": "patience.py:Patience", "stop": {"rounds": 2}}
+    own = made(tmp_path / "run", folder=str(tmp_path), rounds=rounds)
+    told = explain(own)
+    assert "a deadline that 30% of the fleet miss" in known(told)
+    code.unlink()
+    gone = explain(own)
+    assert gone.phases_ns == told.phases_ns
+    assert f"there is no file {code}" in gone.why_none
+
+
 def test_numbers_of_a_file_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "speeds.csv").write_text("speed\n40\n80\n")
     compute = {
