@@ -216,7 +216,8 @@ class Registry(Generic[C]):
     @property
     def base(self) -> type[Component]:
         """The class that all members are derived from."""
-        member = self.classes[self.names()[0]]
+        # Whoever is known while plugins are loaded: it is asked for to tell what is wrong with one.
+        member = self.classes[min(self.classes or self.names())]
         return next(kind for kind in member.__mro__ if Component in kind.__bases__)
 
     @property

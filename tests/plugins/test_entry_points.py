@@ -17,6 +17,9 @@ class Mine(Selector):
 
 class Idle(Selector):
     pass
+
+class Nothing:
+    pass
 """
 SCENARIO = """
 data: {dataset: {name: synthetic_images, samples: 200, test_samples: 50, size: 4}}
@@ -58,6 +61,7 @@ def test_a_class_goes_by_its_entry_points_name_and_its_package_is_recorded(tmp_p
         ("uniform = mine_of_theirs:Mine", "'uniform' is registered twice"),
         ("drawn = mine_of_theirs", "registers no selector; name the class in its entry point"),
         ("drawn = mine_of_theirs:Idle", "lacks `select`"),
+        ("drawn = mine_of_theirs:Nothing", "a class, but no class derived from simfl's Selector"),
         ("drawn = mine_of_theirs:Nobody", "has no attribute 'Nobody'"),
     ],
 )
@@ -65,4 +69,4 @@ def test_a_mistake_is_told(tmp_path: Path, entry: str, told: str) -> None:
     done = simfl(tmp_path, entry, "list", "selectors")
     assert done.returncode == 2
     assert told in done.stderr
-    assert "installed for simfl.selectors" in done.stderr
+    assert done.stderr.count("installed for simfl.selectors") == 1
