@@ -26,8 +26,9 @@ def by_variant(results: Iterable[RunResult]) -> dict[str, list[RunResult]]:
     Runs of several scenarios are told apart by the scenario's name.  Runs of one variant whose
     scenarios differ in more than the seed are told apart by what they differ in.  Runs of the same
     variant and seed can't all be repetitions of one thing: they are told apart by where they are.
+    A run that is there twice, as where loaded ones were added to others, is there once.
     """
-    results = list(results)
+    results = list({run.folder.resolve(): run for run in results}.values())
     several = len({run.name for run in results}) > 1
     names = [f"{run.name}/{run.variant}" if several else run.variant for run in results]
     by_name: dict[str, list[RunResult]] = {}

@@ -32,6 +32,13 @@ def test_the_same_seed_in_two_places_is_not_two_seeds(tmp_path: Path) -> None:
     }
 
 
+def test_a_run_that_is_there_twice_is_not_two_seeds(tmp_path: Path) -> None:
+    """In a notebook runs are added to others, the same among them."""
+    made = run(Scenario.from_dict(TINY), tmp_path, Options(time_only=True))
+    groups = compare(made + find_runs([tmp_path])).groups
+    assert {name: len(runs) for name, runs in groups.items()} == {"default": 1}
+
+
 def test_folders_that_links_lead_to_are_looked_into_and_each_run_is_found_once(
     tmp_path: Path,
 ) -> None:
