@@ -51,6 +51,14 @@ def test_an_update_that_is_asked_for_again_on_the_very_deadline_counts(tmp_path:
     assert (first.outcome, first.upload_end_s) == ("arrived", 33)
 
 
+def test_an_update_that_comes_at_the_very_look_is_found_whole(tmp_path: Path) -> None:
+    """From 3 s on half of it takes 8 s; then the link is half as fast: it has come at 27 s."""
+    (tmp_path / "rates.csv").write_text("time_s,factor\n0,1\n11,0.5\n")
+    links = "network={polling: 27 s, server_downlink: 1524 bit/s, rates: {file: rates.csv}}"
+    result = simulated(tmp_path, [links], uplink="unlimited")
+    assert result.clients.upload_end_s[0] == 27
+
+
 @pytest.mark.parametrize("on_offline", ["abort", "pause", "salvage"])
 def test_an_update_that_has_left_its_device_counts_though_the_device_leaves(
     tmp_path: Path, on_offline: str

@@ -15,7 +15,7 @@ Way = Literal["download", "upload"]
 POWER = {"download": 2.0, "compute": 5.0, "upload": 3.0}
 IDLE = 1.0
 GOLDEN = (math.sqrt(5) - 1) / 2
-ENDED, CALLED_OFF, LEAVES = 0, 1, 2  # in this order at one instant
+ENDED, CALLED_OFF, LEAVES = 0, 1, 2  # in this order at one instant; looks come after ENDED
 
 
 @dataclass(frozen=True)
@@ -245,12 +245,12 @@ class Clock:
             due = [timer for timer in self._timers if timer.at_s <= then_s + 1e-12]
             if done:
                 self._landed(min(done, key=lambda flow: flow.task.device))
+            elif self._looks_s() <= then_s and all(timer.rank > ENDED for timer in due):
+                self._look()
             elif due:
                 first = min(due, key=lambda timer: timer.rank)
                 self._timers.remove(first)
                 first.call()
-            elif self._looks_s() <= then_s:
-                self._look()
             elif then_s >= until_s:
                 return
 

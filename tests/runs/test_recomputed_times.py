@@ -30,8 +30,8 @@ POLICIES: list[dict[str, Any]] = [
     {"name": "fedbuff", "buffer": 3},
     {"name": "semi_synchronous", "period": "9 s"},
     {"name": "synchronous", "over_select": 1.5},
-    {"name": "fedasync", "timeout": "13.007 s"},
-    {"name": "tiered", "tiers": 2, "deadline": "14.003 s", "server_time": "1.1 s"},
+    {"name": "fedasync", "timeout": "13 s"},
+    {"name": "tiered", "tiers": 2, "deadline": "14 s", "server_time": "1.1 s"},
 ]
 HIDDEN, EPOCHS, BATCH, SAMPLES = 30, 2, 7, 18
 SIZE = 4 * (16 * HIDDEN + HIDDEN + HIDDEN * 10 + 10)

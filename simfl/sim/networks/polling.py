@@ -95,13 +95,14 @@ class PolledLinks(Links):
         """Look until nothing is left to be found."""
         timeline = self._timeline
         while self._coming:
-            while (next_s := self._next_s(self._look_s)) > timeline.now:
-                yield timeline.at(next_s)  # unless orders are given meanwhile
+            yield timeline.at(self._next_s(self._look_s), AFTER)  # sees what lands then
+            if self._next_s(self._look_s) > timeline.now:  # orders were given meanwhile
+                continue
             found, self._coming = self._coming, []
             for upload in found:
                 again_s = _AGAIN_S
                 while upload.under_way:
-                    yield timeline.at(timeline.now + again_s, AFTER)  # sees what lands then
+                    yield timeline.at(timeline.now + again_s, AFTER)
                     again_s = min(2 * again_s, _AGAIN_CAP_S)
             self._look_s = timeline.now + self._every_s
             for upload in found:
