@@ -99,17 +99,25 @@ class Timeline(simpy.Environment):
         Durations add up to instants that are some ulps apart where they should be the same.  It
         fires at the last of these, after everything that comes before its `priority`.
         """
-        event, last_s = simpy.Event(self), time_s * (1 + ROUNDING)
+        event = simpy.Event(self)
+        self.at(time_s, priority).callbacks.append(lambda _: self.settle(event.succeed, priority))
+        return event
 
-        def look(_: simpy.Event) -> None:
+    def settle(self, then: Callable[[], object], priority: EventPriority = LATE) -> None:
+        """Call `then` now, or as soon as what only rounding puts later has happened, too.
+
+        Only what comes before its `priority` is waited for.
+        """
+        last_s = self.now * (1 + ROUNDING)
+
+        def look(_: simpy.Event | None = None) -> None:
             hidden_s = [at for at, rank in self._due(last_s) if at > self.now and rank < priority]
             if hidden_s:
                 self.at(max(hidden_s), priority).callbacks.append(look)
             else:
-                event.succeed()
+                then()
 
-        self.at(time_s, priority).callbacks.append(look)
-        return event
+        look()
 
     def _due(self, last_s: float, place: int = 0) -> Iterator[tuple[float, int]]:
         """Yield instant and priority of what is due by `last_s`: the top of the queue, a heap."""

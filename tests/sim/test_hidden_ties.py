@@ -78,6 +78,8 @@ def test_what_fits_a_deadline_exactly_is_planned_and_in_time() -> None:
     [
         ({"name": "semi_synchronous", "period": "1.1 s"}, 3.3, 3),
         ({"name": "synchronous", "deadline": "30 s"}, 3600.0, 120),
+        ({"name": "fedasync", "timeout": "30 s"}, 3600.0, 120),
+        ({"name": "fedbuff", "buffer": 1, "timeout": "30 s"}, 3600.0, 120),
     ],
 )
 def test_the_round_that_ends_when_the_run_does_is_counted(

@@ -76,13 +76,11 @@ class ActiveClients:
     def _time(self, part: Participation) -> None:
         """Call `part` off once its time is up."""
         timeline = self.state.timeline
+        call_off = partial(self.dispatch.call_off, [part])
         end = timeline.deadline(timeline.now + self.timeout_s)
-        end.callbacks.append(partial(self._time_out, part))
+        end.callbacks.append(lambda _: timeline.settle(call_off))
         if part.process is not None:  # once it is done its timer is of no use
             part.process.callbacks.append(lambda _: timeline.forget(end))
-
-    def _time_out(self, part: Participation, _: simpy.Event) -> None:
-        self.dispatch.call_off([part])
 
     def arrivals(self) -> Generator[simpy.Event, Any, list[Participation]]:
         """Wait until somebody comes back (or should be hired); return who has arrived.
