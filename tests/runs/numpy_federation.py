@@ -61,7 +61,6 @@ class Federation:
         model: `(p,)` the initial one.
         training: of the scenario.
         aggregation: of the scenario, with its name.
-        policy: of the rounds.
 
     Attributes:
         model: `(p,)` the present one.
@@ -74,7 +73,6 @@ class Federation:
         model: Floats,
         training: Mapping[str, Any],
         aggregation: Mapping[str, Any],
-        policy: Mapping[str, Any],
     ) -> None:
         self.model, self.updates = model, 0
         self._held, self._training, self._options = held, training, aggregation
@@ -83,7 +81,6 @@ class Federation:
         self._latest: dict[int, Work] = {}
         self._left: set[int] = set()  # who went offline in the midst of its work
         self._copies: dict[int, int] = {}
-        self._next_tiers = list(range(policy.get("tiers", 1)))
         self._tier = 0
         self._unsent: dict[int, Floats] = {}
         self._mean, self._square = np.zeros_like(model), np.zeros_like(model)
@@ -99,7 +96,7 @@ class Federation:
             if kind == "selected":
                 chosen = event["clients"]
                 self._copies = {client: chosen.count(client) for client in chosen}
-                self._tier = self._next_tiers.pop(0) if self._next_tiers else 0
+                self._tier = event.get("tier", 0)
             elif kind == "dispatched":
                 self._send(event)
                 self._left.discard(event["client"])
@@ -137,7 +134,6 @@ class Federation:
             works.append(work)
         if works:
             self.model = self._next_model(works)
-            self._next_tiers = [works[0].tier]
         self.updates += len(works)
 
     # -- a client

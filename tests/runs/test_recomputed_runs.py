@@ -134,7 +134,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "fedat": {
         "aggregation": {"name": "fedat", "tiers": 2},
-        "policy": {"name": "tiered", "tiers": 2},
+        "policy": {"name": "tiered", "tiers": 2, "deadline": "6 s"},
     },
     "drawn repeatedly": {
         "aggregation": {"name": "fedavg", "weighting": "uniform"},
@@ -190,7 +190,7 @@ def test_the_model_is_what_numpy_makes_of_the_log(
         "training": training,
     }
     model, log = trained(folder, scenario)
-    anew = Federation(clients, initial.astype(np.float64), training, aggregation, policy)
+    anew = Federation(clients, initial.astype(np.float64), training, aggregation)
     anew.replay(log)
     assert anew.updates >= 12
     assert np.abs(model - initial).max() > 0.05

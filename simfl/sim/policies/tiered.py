@@ -25,7 +25,8 @@ class Tiered(RoundPolicy):
     Tiers come from how long the server has seen clients take: quantiles of the last durations, the
     fastest in tier 0.  Who has not been seen yet belongs to a tier drawn at random, so that nobody
     needs to be profiled before training starts.  Goes with ``aggregation: fedat`` and as many
-    tiers there, or with `fedbuff`, to which the updates of a slow tier are stale.
+    tiers there, or with `fedbuff`, to which the updates of a slow tier are stale.  The event log
+    says of each selection whose it is.
     """
 
     awaits_updates = True
@@ -80,7 +81,7 @@ class Tiered(RoundPolicy):
                 looked_s = server.timeline.now
                 yield server.timeline.deadline(looked_s)
                 continue
-            chosen = yield from server.select(k, members)
+            chosen = yield from server.select(k, members, tier)
             parts = server.send_all(chosen, limit_s, tier=tier)
             if attempts.exhausted(bool(parts) or limit_s < math.inf):
                 yield from server.until_change()

@@ -54,10 +54,11 @@ class Accounting:
         self._idle.look()
         self._state.note("round", round=self._state.round, version=self._state.version)
 
-    def select(self, asked: int, chosen: Mapping[int, int]) -> None:
-        """Record who was chosen, and how often, when `asked` were wanted."""
+    def select(self, asked: int, chosen: Mapping[int, int], tier: int | None = None) -> None:
+        """Record who was chosen, and how often, when `asked` were wanted (by a tier)."""
         clients = [client for client, copies in chosen.items() for _ in range(copies)]
-        self._state.note("selected", round=self._state.round, asked=asked, clients=clients)
+        by = {} if tier is None else {"tier": tier}
+        self._state.note("selected", round=self._state.round, **by, asked=asked, clients=clients)
         self.row.selected += len(chosen)
         self.fall_short(asked - len(clients))
 

@@ -50,7 +50,9 @@ class Selection:
         """Count the selections of a new round."""
         self._turn = 0
 
-    def select(self, k: int, among: Ids | None = None) -> Generator[simpy.Event, Any, Counter[int]]:
+    def select(
+        self, k: int, among: Ids | None = None, tier: int | None = None
+    ) -> Generator[simpy.Event, Any, Counter[int]]:
         """Ask what the selector needs to know, then return whom it chose and how often.
 
         Nobody is chosen only if the run is finished.
@@ -58,11 +60,12 @@ class Selection:
         Args:
             k: how many are wanted.
             among: `(m,)` candidates, ascending (None: everybody).
+            tier: which chooses, where there are several.
         """
         self.under_way += 1
         try:
             while True:
-                chosen = yield from self._choose(k, among)
+                chosen = yield from self._choose(k, among, tier)
                 if not chosen:  # everybody left while being asked
                     yield from self.waiting.until_somebody(lambda: among)
                 if chosen or self.state.finished:
@@ -70,7 +73,9 @@ class Selection:
         finally:
             self.under_way -= 1
 
-    def _choose(self, k: int, among: Ids | None) -> Generator[simpy.Event, Any, Counter[int]]:
+    def _choose(
+        self, k: int, among: Ids | None, tier: int | None
+    ) -> Generator[simpy.Event, Any, Counter[int]]:
         # Rounds may end while questions are out; the selection remains that of its own.
         round_, turn = self.state.round, self._turn
         self._turn += 1
@@ -91,7 +96,7 @@ class Selection:
                 return Counter()
         chosen = Counter(self.coordinator.select(view, reports, k))
         self._check(chosen)
-        self.accounting.select(k, chosen)
+        self.accounting.select(k, chosen, tier)
         return chosen
 
     def _check(self, chosen: Counter[int]) -> None:
