@@ -40,7 +40,7 @@ class FairTree:
 
     def __init__(self, capacity: float, cells: Sequence[float]) -> None:
         self._units = in_units(capacity)
-        self._taken = 0.0  # units that full cells take, and flows below the server's level
+        self._taken: float = 0  # whole units that full cells take, and flows below the level
         self._sharing = 0  # flows at that level
         self._level = math.inf
         self.now = self.virtual = 0.0

@@ -170,3 +170,29 @@ def test_an_event_costs_little_more_among_many_flows() -> None:
     """It is O(log n) for each group that a level crosses; O(n) would be ten times as much."""
     few, many = (calls(partial(churn, n)) / n for n in (200, 2000))
     assert many < 2 * few
+
+
+def test_what_has_left_leaves_no_rounding_behind() -> None:
+    """Else the level is never right where it is a flow's own limit, and is sought for ever."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        capacity = float(rng.uniform(60e3, 90e3))
+        tree = FairTree(capacity, [INF, capacity / 4])
+        tree.join(0.0, 1e9, INF, cell=0)
+        shares = rng.choice([2.0, 3.0, 5.0], 12)
+        flows = [
+            tree.join(0.0, 1e9, capacity / share, cell=n % 3 - 1) for n, share in enumerate(shares)
+        ]
+        for place in rng.permutation(len(flows)):
+            tree.leave(1.0, flows[place])
+        assert tree.rates() == [(0, INF, capacity)]
+
+
+def test_a_level_that_is_the_limit_of_a_flow_is_found() -> None:
+    capacity = 85049.44891506026
+    tree = FairTree(capacity, [INF, capacity / 4])
+    tree.leave(1.0, tree.join(0.0, 1e9, capacity / 2, cell=0))
+    for limit, cell in ((capacity / 3, -1), (INF, 0), (INF, 1), (capacity / 5, -1)):
+        tree.join(1.0, 1e9, limit, cell=cell)
+    tree.join(2.0, 1e9, capacity / 5, cell=-1)
+    check_max_min(capacity, [INF, capacity / 4], tree.rates())
