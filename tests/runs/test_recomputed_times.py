@@ -172,7 +172,10 @@ def written_rates(folder: Path, file: str, rates: Rates) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("seed", "polling"),
-    [(seed, 0.0 if seed < 20 else (1.7137, 3.0137, 7.3137)[seed % 3]) for seed in (*range(40), 134)],
+    [
+        (seed, 0.0 if seed < 20 else (1.7137, 3.0137, 7.3137)[seed % 3])
+        for seed in (*range(40), 134)
+    ],
 )
 def test_times_bytes_and_joules_are_those_of_a_plain_clock(
     tmp_path: Path, seed: int, polling: float
