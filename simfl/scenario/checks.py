@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from simfl.components.datasets.base import Dataset
 from simfl.components.models.base import Model
+from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture, Circumstances
 from simfl.core.component import Component, overrides
@@ -150,13 +151,17 @@ class _Model:
     @cached_property
     def architecture(self) -> Architecture | None:
         """What is in it (None: see `problem`)."""
-        from simfl.training.architecture import architecture_of
+        from simfl.training.architecture import architecture_of, require_numbers
         from simfl.training.flat import ModelOptionError
 
         try:
             with blaming(self._scenario.data.dataset, "telling its shape", told_as=InputError):
                 shape, outputs = self._scenario.inputs_and_outputs()
-            return architecture_of(self._scenario.model, shape, outputs)
+            model = self._scenario.model
+            architecture = architecture_of(model, shape, outputs)
+            if users_own([model]):
+                require_numbers(model, shape, outputs)
+            return architecture
         except ModelOptionError as error:
             self.problem = ("model", error.option), str(error)
         except InputError as error:

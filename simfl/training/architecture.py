@@ -6,6 +6,7 @@ from simfl.components.models.base import Model
 from simfl.core.at_work import asking
 from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture
+from simfl.core.machine.limits import free_memory
 from simfl.errors import InputError
 from simfl.training.batch_norm import has_batch_norm
 from simfl.training.flat import (
@@ -37,6 +38,27 @@ def architecture_of(model: Model, shape: tuple[int, ...], classes: int) -> Archi
         pass
     with blaming(model, "being tried", told_as=InputError):
         return _look(model, shape, classes)
+
+
+def require_numbers(model: Model, shape: tuple[int, ...], classes: int) -> None:
+    """Refuse a `model` that leaves its numbers out by itself; one too large is not looked at.
+
+    Args:
+        model: that `architecture_of` has looked at.
+        shape: of one input.
+        classes: number of outputs.
+
+    Raises:
+        InputError: it does, or its own code raises.
+    """
+    try:
+        with torch.device("meta"), asking([model], "being tried"):
+            parameters = sum(p.numel() for p in build(model, shape, classes).parameters())
+    except (Exception, SystemExit):  # it has been built with numbers, then
+        return
+    if 4 * parameters <= free_memory():
+        with blaming(model, "being built", told_as=InputError):
+            build(model, shape, classes)
 
 
 def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:

@@ -129,6 +129,7 @@ def build(model: Model, shape: tuple[int, ...], classes: int, seed: int = 0) -> 
     here, and nowhere else.  Batch norm layers normalise by the batch at hand, always.
 
     Raises:
+        InputError: it can't be trained, as it is TorchScript's or has parameters without numbers.
         ModelOptionError: it has no parameters that are called as an option of `model` says.
     """
     with torch.random.fork_rng(devices=[]):
@@ -136,11 +137,26 @@ def build(model: Model, shape: tuple[int, ...], classes: int, seed: int = 0) -> 
         torch.default_generator.manual_seed(seed % 2**63)
         module = model.build(shape, classes)
     expect(isinstance(module, nn.Module), "a torch.nn.Module", module)
+    _refuse_untrainable(module, model)
     use_batch_statistics(module)
     for parameter in _called(module, model.frozen, "frozen"):
         parameter.requires_grad_(False)
     reinitialised(module, model)
     return module
+
+
+def _refuse_untrainable(module: nn.Module, model: Model) -> None:
+    if any(isinstance(layer, torch.jit.ScriptModule) for layer in module.modules()):
+        raise InputError(
+            f"model {model.name!r} is, or holds, a module of TorchScript, which can't be trained "
+            "here; give the module that it was made of"
+        )
+    empty = [name for name, parameter in module.named_parameters() if parameter.is_meta]
+    if empty and torch.get_default_device().type != "meta":  # nobody made all so, to look at it
+        raise InputError(
+            f"model {model.name!r} has parameters on PyTorch's meta device, where they have no "
+            f"numbers ({_listed(empty)}); make them on the CPU"
+        )
 
 
 def reinitialised(module: nn.Module, model: Model) -> list[nn.Parameter]:

@@ -14,6 +14,8 @@ from simfl.scenario.checks import complaints
 from tests.tiny import TINY, RunTiny
 
 MODULE = """\
+import warnings
+
 import torch
 from torch import nn
 
@@ -82,6 +84,15 @@ class CountsOnTheCpu(Plain):
 
 def lazy():
     return nn.Sequential(nn.Flatten(), nn.LazyLinear(10))
+
+
+def scripted():
+    with warnings.catch_warnings(action="ignore"):  # it is deprecated
+        return nn.Sequential(torch.jit.script(make(4)))
+
+
+def numberless():
+    return nn.Sequential(nn.Flatten(), nn.Linear(36, 10, device="meta"))
 """
 
 
@@ -132,11 +143,13 @@ CASES: dict[str, str] = {
     "counting": r"keeps buffers \(seen\)",
     "nothing": "has no parameters to train",
     "a_number": "must be a torch.nn.Module, but it is a int",
-    "broken": r"being tried: ZeroDivisionError: division by zero \(.*user_modules.py:44\)",
+    "broken": r"being tried: ZeroDivisionError: division by zero \(.*user_modules.py:46\)",
     "lazy": "has a LazyLinear, whose size is not known before its first input; give it one",
-    "Stubborn": r"being tried: KeyError: 'what' \(.*user_modules.py:49\)",
+    "Stubborn": r"being tried: KeyError: 'what' \(.*user_modules.py:51\)",
     "NoTensor": "but gives list",
-    "Detached": r"outputs without a gradient, .* under no_grad \(.*user_modules.py:58\)\?",
+    "scripted": "holds, a module of TorchScript, .*; give the module that it was made of",
+    "numberless": r"parameters on PyTorch's meta device, .* numbers \(1.weight, 1.bias\); make",
+    "Detached": r"outputs without a gradient, .* under no_grad \(.*user_modules.py:60\)\?",
 }
 
 
@@ -144,6 +157,11 @@ CASES: dict[str, str] = {
 def test_what_cannot_be_trained_is_told(name: str, message: str, run_tiny: RunTiny) -> None:
     with pytest.raises(InputError, match=f"model: .*{message}"):
         run_tiny({"model": f"user_modules:{name}"})
+
+
+@pytest.mark.parametrize("name", ["numberless", "scripted"])
+def test_what_cannot_be_trained_is_told_before_it_is_run(name: str) -> None:
+    assert complaints(scenario(f"user_modules:{name}"))
 
 
 @pytest.mark.parametrize(
