@@ -151,7 +151,7 @@ class _Model:
     @cached_property
     def architecture(self) -> Architecture | None:
         """What is in it (None: see `problem`)."""
-        from simfl.training.architecture import architecture_of, require_numbers
+        from simfl.training.architecture import architecture_of, try_with_numbers
         from simfl.training.flat import ModelOptionError
 
         try:
@@ -160,7 +160,7 @@ class _Model:
             model = self._scenario.model
             architecture = architecture_of(model, shape, outputs)
             if users_own([model]):
-                require_numbers(model, shape, outputs)
+                try_with_numbers(model, shape, outputs)
             return architecture
         except ModelOptionError as error:
             self.problem = ("model", error.option), str(error)

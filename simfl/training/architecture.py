@@ -1,6 +1,10 @@
 """What can be known of a model before it is trained: does it fit the data, and what is in it?"""
 
+import pickle
+from contextlib import suppress
+
 import torch
+from torch import nn
 
 from simfl.components.models.base import Model
 from simfl.core.at_work import asking
@@ -40,8 +44,8 @@ def architecture_of(model: Model, shape: tuple[int, ...], classes: int) -> Archi
         return _look(model, shape, classes)
 
 
-def require_numbers(model: Model, shape: tuple[int, ...], classes: int) -> None:
-    """Refuse a `model` that leaves its numbers out by itself; one too large is not looked at.
+def try_with_numbers(model: Model, shape: tuple[int, ...], classes: int) -> None:
+    """Refuse what no look at a user's `model` without numbers tells; one too large is not tried.
 
     Args:
         model: that `architecture_of` has looked at.
@@ -49,16 +53,54 @@ def require_numbers(model: Model, shape: tuple[int, ...], classes: int) -> None:
         classes: number of outputs.
 
     Raises:
-        InputError: it does, or its own code raises.
+        InputError: it has parameters without numbers, gives other outputs each time that it is
+            called as it changes an attribute of its own, or its own code raises.
     """
     try:
         with torch.device("meta"), asking([model], "being tried"):
             parameters = sum(p.numel() for p in build(model, shape, classes).parameters())
     except (Exception, SystemExit):  # it has been built with numbers, then
+        parameters = 0
+    if 4 * parameters > free_memory():
         return
-    if 4 * parameters <= free_memory():
-        with blaming(model, "being built", told_as=InputError):
-            build(model, shape, classes)
+    with blaming(model, "being tried", told_as=InputError):
+        module = build(model, shape, classes)
+        if changed := _remembered(module, example_input(module, shape, INPUTS)):
+            raise InputError(
+                f"model {model.name!r} gives other outputs for the same inputs each time, and "
+                f"`forward` changes what it remembers ({', '.join(changed)}){_place(module)}; the "
+                "parameters must be the whole model: who trains after whom may not matter"
+            )
+
+
+def _remembered(module: nn.Module, inputs: torch.Tensor) -> list[str]:
+    """Return the attributes that forward passes change, if outputs do, too ([]: nobody can tell).
+
+    What fills a cache, or keeps the last pass for whoever looks at it, changes none.
+    """
+    outputs, attributes = [], []
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            for _ in range(2):
+                torch.default_generator.manual_seed(0)  # of dropout
+                outputs.append(torch.stack([module.train(on)(inputs) for on in (False, True)]))
+                attributes.append(_attributes(module))
+    except Exception:  # zeros are not what it takes, perhaps
+        return []
+    (first, again), (before, after) = outputs, attributes
+    if torch.allclose(first, again, rtol=1e-4, atol=1e-5, equal_nan=True):
+        return []
+    return [name for name in after if after[name] != before.get(name)]
+
+
+def _attributes(module: nn.Module) -> dict[str, bytes]:
+    """Return what the layers of `module` hold beside parameters, by name, to be compared."""
+    usual, held = vars(nn.Module()), dict[str, bytes]()
+    for path, layer in module.named_modules():
+        for name in vars(layer).keys() - usual.keys():
+            with suppress(Exception):  # of what can't be pickled there is no telling
+                held[f"{path}.{name}".lstrip(".")] = pickle.dumps(vars(layer)[name])
+    return held
 
 
 def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
@@ -92,7 +134,7 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
     )
 
 
-def _place(module: torch.nn.Module) -> str:
+def _place(module: nn.Module) -> str:
     """Return where a module's `forward` is written, in parentheses ("": not known)."""
     code = getattr(type(module).forward, "__code__", None)
     return "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"

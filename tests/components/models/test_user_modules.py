@@ -91,6 +91,31 @@ def scripted():
         return nn.Sequential(torch.jit.script(make(4)))
 
 
+class Counting(Plain):
+    seen = 0
+
+    def forward(self, x):
+        self.seen = self.seen + 1
+        return super().forward(x) * self.seen
+
+
+class Drifting(Plain):
+    mean = 0.0
+
+    def forward(self, x):
+        outputs = super().forward(x)
+        if self.training:
+            self.mean = 0.9 * self.mean + 0.1 * outputs.mean().detach()
+        return outputs - (0 if self.training else self.mean)
+
+
+class Watched(Plain):
+    def forward(self, x):
+        self.calls = getattr(self, "calls", 0) + 1
+        self.last = nn.functional.dropout(super().forward(x), 0.5, self.training)
+        return self.last
+
+
 def numberless():
     return nn.Sequential(nn.Flatten(), nn.Linear(36, 10, device="meta"))
 """
@@ -113,9 +138,9 @@ def test_a_class_is_trained_as_it_is(run_tiny: RunTiny) -> None:
     assert mine.summary["final_accuracy"] == built_in.summary["final_accuracy"]
 
 
-@pytest.mark.parametrize("name", ["make", "CountsOnTheCpu"])
+@pytest.mark.parametrize("name", ["make", "CountsOnTheCpu", "Watched"])
 def test_what_can_be_trained_is_not_objected_to(name: str) -> None:
-    options = {"width": 5} if name == "make" else {}
+    options = {} if name == "CountsOnTheCpu" else {"width": 5}
     assert not complaints(scenario({"name": f"user_modules:{name}", **options}))
 
 
@@ -149,6 +174,8 @@ CASES: dict[str, str] = {
     "NoTensor": "but gives list",
     "scripted": "holds, a module of TorchScript, .*; give the module that it was made of",
     "numberless": r"parameters on PyTorch's meta device, .* numbers \(1.weight, 1.bias\); make",
+    "Counting": r"other outputs .* each time, and `forward` changes .* \(seen\) \(.*.py:81\); the",
+    "Drifting": r"changes what it remembers \(mean\)",
     "Detached": r"outputs without a gradient, .* under no_grad \(.*user_modules.py:60\)\?",
 }
 
@@ -159,7 +186,7 @@ def test_what_cannot_be_trained_is_told(name: str, message: str, run_tiny: RunTi
         run_tiny({"model": f"user_modules:{name}"})
 
 
-@pytest.mark.parametrize("name", ["numberless", "scripted"])
+@pytest.mark.parametrize("name", ["Counting", "numberless", "scripted"])
 def test_what_cannot_be_trained_is_told_before_it_is_run(name: str) -> None:
     assert complaints(scenario(f"user_modules:{name}"))
 
