@@ -26,7 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         here = os.getcwd()
     except FileNotFoundError:
-        print("error: the folder that simfl was called in is gone", file=sys.stderr)
+        from simfl.cli.errors import GONE
+
+        print(GONE, file=sys.stderr)
         return 2
     if here not in sys.path:
         # As `python -m simfl` does: a scenario may name components of a module that lies here.

@@ -30,6 +30,9 @@ _UsageError: type[Exception] = next(
 )
 
 
+GONE = "error: the folder that simfl was called in is gone"
+
+
 def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
     """Return the exit code of `call`, whatever it raises; messages go to stderr.
 
@@ -56,6 +59,8 @@ def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
             return _fail(f"error: {told}{f' ({said})' if said else ''}", 1, debug)
         if isinstance(error, OSError):
             where = str(error.filename or "the operating system")
+            if not is_there():
+                return _fail(GONE, 2, debug)
             if error.filename is None and _is_of_output(error):
                 where = "can't write to standard output"
                 _print_no_more()
@@ -67,6 +72,15 @@ def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
             return _fail(f"error: {whose}", 1, debug)
         hint = "" if debug else " (--debug shows where)"
         return _fail(f"internal error: {type(error).__name__}: {error}{hint}", 1, debug)
+
+
+def is_there() -> bool:
+    """Return whether the folder that simfl was called in is there still."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _of_room(error: Exception) -> str:

@@ -188,6 +188,20 @@ def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
     assert done.stderr == b"error: the folder that simfl was called in is gone\n"
 
 
+def test_a_working_directory_that_goes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    def fail() -> int:
+        (tmp_path / "here").rmdir()
+        return len(os.getcwd())
+
+    assert guarded(fail) == 2
+    assert capsys.readouterr().err == "error: the folder that simfl was called in is gone\n"
+
+
 def test_output_that_nobody_reads_is_no_error() -> None:
     reader, writer = os.pipe()
     os.close(reader)
