@@ -1,5 +1,6 @@
 """What data sets of the user's own have in common: from rows as they are read to a federation's."""
 
+import stat
 from abc import abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,14 +130,18 @@ class OwnDataset(Dataset):
     def _facts(self, rows: Rows | None = None) -> _Facts:
         """Return what is known of the source; anew, if its `rows` were just read."""
         try:
-            stat = self.source().stat()
+            status = self.source().stat()
         except OSError as error:
             hint = similar_file(self.source()) if isinstance(error, FileNotFoundError) else ""
             raise InputError(f"can't read {self.source()}: {error.strerror}{hint}") from None
+        if stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
+            raise InputError(f"can't read {self.source()}: it is a pipe, expected a file")
         file = str(self.source().resolve())
-        key = (self.name, file, stat.st_mtime_ns, stat.st_size, self.model_dump_json())
+        key = (self.name, file, status.st_mtime_ns, status.st_size, self.model_dump_json())
         if rows is not None or key not in _KNOWN:
             rows = rows or self.rows()
+            if 0 in rows.x.shape[1:]:
+                raise InputError(f"{self.source()}: an input has no numbers to learn from")
             drawn = rows.test is None and self.test_share > 0
             test = np.zeros(len(rows.label), np.bool_) if rows.test is None else rows.test
             n = int((~test).sum())

@@ -1,5 +1,6 @@
 """Data of the user's own that can't be learned from, and how that is told."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,19 @@ def test_arrays_of_objects_are_told_what_to_do_with(tmp_path: Path) -> None:
     for options, array in (({}, "x"), ({"inputs": "z", "client": "who"}, "who")):
         with pytest.raises(InputError, match=f"'{array}' holds Python objects.*astype.str"):
             scenario({**named, **options})
+
+
+def test_inputs_without_numbers_are_told_with_their_place(tmp_path: Path) -> None:
+    np.savez(tmp_path / "t.npz", x=np.ones((6, 0)), y=np.arange(6) % 2)
+    with pytest.raises(InputError, match=r"data\.dataset: .*t\.npz: an input has no numbers to lea"):
+        scenario({"name": "npz", "file": str(tmp_path / "t.npz")})
+
+
+def test_a_pipe_is_no_file(tmp_path: Path) -> None:
+    """It was read for ever: nobody writes into it."""
+    os.mkfifo(tmp_path / "t.csv")
+    with pytest.raises(InputError, match=r"can't read .*t\.csv: it is a pipe, expected a file"):
+        scenario({"name": "csv", "file": str(tmp_path / "t.csv")})
 
 
 def test_nobody_owns_what_is_nobodys(tmp_path):
