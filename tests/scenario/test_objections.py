@@ -58,6 +58,10 @@ CASES = {
         GOOD.replace(PICTURES, NATURAL).replace("count: 8", "count: 200"),
         "1:7: data.partition: partition 'natural' has 30 clients, fewer than the fleet's 200",
     ),
+    "more devices than one natural client": (
+        GOOD.replace(PICTURES, NATURAL.replace("30", "1")),
+        "1:7: data.partition: partition 'natural' has 1 client, fewer than the fleet's 8 devices",
+    ),
     "more devices than clients with numbers to learn": (
         GOOD.replace(PICTURES, "data: {dataset: {name: synthetic_regression, clients: 30}}")
         .replace("mlp", "mlp\ntraining: {loss: mean_squared_error}")

@@ -40,7 +40,7 @@ class Natural(Partition):
             )
         elif clients > natural:
             yield (
-                f"partition {self.name!r} has {natural} clients, fewer than "
+                f"partition {self.name!r} has {natural} client{'s' * (natural != 1)}, fewer than "
                 f"the fleet's {clients} devices"
             )
 
