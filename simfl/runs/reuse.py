@@ -66,7 +66,7 @@ def keeps(job: Job, time_only: bool, go_on: bool) -> bool:
             f"{folder} holds the results of a different scenario:\n{differing}\n"
             f"give {called('--overwrite', 'overwrite=True')} to replace them, or another "
             f"{called('--out', 'out')} or name"
-            f"{_longer(folder, differing)}"
+            f"{_longer(job, differing)}"
         )
     if is_finished(folder):
         return True
@@ -88,13 +88,18 @@ def _other_contents(job: Job) -> str:
     return "\n".join(f"  {name}: other contents there than now" for name in names)
 
 
-def _longer(folder: Path, differing: str) -> str:
-    """Return how to go on with the run in `folder` for longer, if only its end differs."""
+def _longer(job: Job, differing: str) -> str:
+    """Return how to go on with the run of `job` for longer, if only its end differs, and can."""
     if any(not line.startswith("  rounds.stop.") for line in differing.splitlines()):
         return ""
+    stop, before = job.scenario.rounds.stop, Scenario.load(job.folder / SCENARIO).rounds.stop
+    for limit in ("rounds", "time", "bytes", "energy"):
+        now, then = getattr(stop, limit), getattr(before, limit)
+        if now is not None and (then is None or now < then):
+            return ""
     return (
         f"; to run it for longer, go on from just before its end: `simfl fork "
-        f"{quote(str(folder))} --at end --set rounds.stop...`, and so each other run"
+        f"{quote(str(job.folder))} --at end --set rounds.stop...`, and so each other run"
     )
 
 

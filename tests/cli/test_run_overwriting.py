@@ -73,6 +73,16 @@ def test_a_run_that_is_to_last_longer_is_led_to_fork(
     assert len(longer) == 5
 
 
+def test_a_run_that_is_to_last_shorter_is_not(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(file, "-q", "--out", "o")
+    run(file, "--out", "o", "--set", "rounds.stop.rounds=2", code=2)
+    error = capsys.readouterr().err
+    assert "rounds.stop.rounds: 3 there, 2 now" in error
+    assert "longer" not in error
+
+
 def test_pages_of_an_earlier_run_do_not_stay(file: Path) -> None:
     run(file, "-q", "--out", "o")
     run(file, "-q", "--out", "o", "--no-report", "--overwrite")
