@@ -23,6 +23,15 @@ class Spread(Part):
         return self
 
 
+def _start(value: Any) -> Any:
+    if isinstance(value, dict) and "distribution" in value:
+        raise ValueError(
+            "a charge at the start has no distribution; give a share such as '30%', or the least "
+            "and the most, as in {min: 25%, max: 100%}"
+        )
+    return value
+
+
 class Battery(Part):
     """What limits work away from the mains: it drains at the power of each phase, and charges."""
 
@@ -31,7 +40,9 @@ class Battery(Part):
     plugged: Annotated[Availability, availabilities] | None = Field(
         None, description="when the charger is plugged in, as `availability`; omitted: never"
     )
-    start: Percent | Spread = Field(1.0, description="charge at the start, or {min, max}")
+    start: Annotated[Percent | Spread, BeforeValidator(_start)] = Field(
+        1.0, description="charge at the start, or {min, max}"
+    )
     minimum: Percent = Field(
         0.2, gt=0, lt=1, description="below this, a device neither takes new work nor resumes any"
     )
