@@ -117,7 +117,9 @@ def test_arrays_of_objects_are_told_what_to_do_with(tmp_path: Path) -> None:
 
 def test_inputs_without_numbers_are_told_with_their_place(tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", x=np.ones((6, 0)), y=np.arange(6) % 2)
-    with pytest.raises(InputError, match=r"data\.dataset: .*t\.npz: an input has no numbers to lea"):
+    with pytest.raises(
+        InputError, match=r"data\.dataset: .*t\.npz: an input has no numbers to lea"
+    ):
         scenario({"name": "npz", "file": str(tmp_path / "t.npz")})
 
 
