@@ -1,5 +1,6 @@
 """What messages list: the first of what may be many, and who says the same."""
 
+import re
 from collections.abc import Hashable, Iterable, Mapping
 from itertools import islice
 from typing import TypeVar
@@ -18,6 +19,17 @@ def few(words: Iterable[str], most: int = 3, between: str = ", ") -> str:
     """
     first = list(islice(words, most + 1))
     return between.join([*first[:most], "..."] if len(first) > most else first)
+
+
+def natural(text: str) -> tuple[str | int, ...]:
+    """Return what texts are sorted by so that numbers in them ascend.
+
+    >>> sorted(["r10", "r2", "r1b", "r"], key=natural)
+    ['r', 'r1b', 'r2', 'r10']
+    """
+    words: list[str | int] = [*re.split(r"(\d+)", text)]
+    words[1::2] = map(int, words[1::2])
+    return tuple(words)
 
 
 def owners(lines: Mapping[str, Iterable[_Line]]) -> dict[_Line, list[str]]:

@@ -4,8 +4,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from simfl.core.arguments import require_kind
+from simfl.core.words import natural
 from simfl.errors import InputError
 from simfl.runs.folder.folder import (
     PROVENANCE,
@@ -142,10 +144,11 @@ def _refuse(error: OSError) -> None:
     raise InputError(f"{error.filename} can't be read: {error.strerror}")
 
 
-def study_order(folder: Path) -> tuple[Path, int, int, Path, int, Path]:
+def study_order(folder: Path) -> tuple[Any, ...]:
     """Return what run folders are sorted by: study, place of the variant in it, seed.
 
-    A fork has the place of the run that it comes from, and follows it.
+    Numbers in the names of folders ascend.  A fork has the place of the run that it comes from, and
+    follows it.
     """
     try:
         written = read_json(folder / PROVENANCE)
@@ -153,4 +156,5 @@ def study_order(folder: Path) -> tuple[Path, int, int, Path, int, Path]:
         written = {}
     place, seed = (n if isinstance(n := written.get(k), int) else 0 for k in ("place", "seed"))
     forks = len(f) if isinstance(f := written.get("forks"), list) else 0
-    return folder.parent.parent, place, forks, folder.parent, seed, folder
+    variant = [natural(part) for part in folder.parent.parts]
+    return variant[:-1], place, forks, variant, seed, folder

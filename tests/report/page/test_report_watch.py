@@ -79,6 +79,14 @@ def test_runs_are_listed_with_links_to_their_pages(ask: Browser) -> None:
     assert ask("/all")[1].count("<li data-css") >= 2
 
 
+def test_numbers_in_names_ascend(tmp_path: Path) -> None:
+    for name in ("r10", "r2", "r1"):
+        made_run(tmp_path / name, "default", 0, [0.1])
+    page = LiveRuns(tmp_path).page("") or ""
+    names = re.findall(r"\br\d+\b", page)
+    assert [*dict.fromkeys(names)] == ["r1", "r2", "r10"]
+
+
 def test_tables_that_scroll_are_told_from_each_other_by_ear(ask: Browser) -> None:
     boxes = re.findall(r'<div class="scroll"([^>]*)>', ask("/")[1])
     assert boxes == [' tabindex="0" role="region" aria-label="runs of made"']
