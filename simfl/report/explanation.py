@@ -52,7 +52,8 @@ def _head(explanation: Explanation) -> Iterator[str]:
     what = f"{run.name}, {run.variant}, seed {run.seed}"
     took = formats.duration(explanation.elapsed_ns / 1e9)
     if explanation.round is None:
-        so_far = "" if run.finished else " so far, for it has not finished"
+        why = f"failed {run.failure}" if run.state == "failed" else "has not finished"
+        so_far = "" if run.finished else f" so far, for it {why}"
         yield f"{what}: {formats.plural(run.n_rounds, 'round')} in {took} of virtual time{so_far}"
     else:
         since, to = formats.duration(explanation.start_s), formats.duration(explanation.end_s)

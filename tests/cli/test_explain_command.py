@@ -10,6 +10,8 @@ from simfl.cli import main
 from simfl.errors import InputError
 from simfl.report.explanation import as_text
 from simfl.runs.explain import explain
+from simfl.runs.folder.folder import PROVENANCE
+from simfl.runs.results.result import RunResult
 from tests.made_runs import made_run
 from tests.runs.explained import by_deadline, made
 
@@ -37,6 +39,14 @@ def test_it_says_that_a_run_goes_on(tmp_path: Path) -> None:
     run = made_run(tmp_path, "v", 0, [0.1, 0.2], finished=False)
     told = " ".join(as_text(explain(run, what_if=False)).split())  # however wide the terminal
     assert "2 rounds in 20.0 s of virtual time so far, for it has not finished Along" in told
+
+
+def test_it_says_that_a_run_failed_and_of_what(tmp_path: Path) -> None:
+    run = made_run(tmp_path, "v", 0, [0.1, 0.2], finished=False)
+    path, failed = run.folder / PROVENANCE, {"round": 3, "error": "ValueError: no"}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "failed": failed}))
+    told = " ".join(as_text(explain(RunResult(run.folder), what_if=False)).split())
+    assert "so far, for it failed in round 3: ValueError: no Along" in told
 
 
 def test_its_tables_fit_the_terminal(

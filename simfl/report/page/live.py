@@ -185,8 +185,5 @@ def _judged(run: RunResult) -> str:
 
 
 def _state(run: RunResult) -> str:
-    if run.finished:
-        return "finished"
-    if is_locked(run.folder):
-        return "running"
-    return f"failed {run.failure}" if run.failure else "stopped; simfl resume goes on"
+    more = {"failed": f" {run.failure}", "stopped": "; simfl resume goes on"}
+    return run.state + more.get(run.state, "")

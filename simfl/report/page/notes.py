@@ -5,7 +5,6 @@ from simfl.report.caveats import caveats
 from simfl.report.charts.base import Groups, all_runs, with_clients
 from simfl.report.formats import FEW
 from simfl.report.page.devices import Devices
-from simfl.runs.folder.lock import is_locked
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import have_accuracy
 
@@ -54,15 +53,10 @@ def _oracle(groups: Groups) -> list[str]:
     ]
 
 
-def _has_failed(run: RunResult) -> bool:
-    """Return whether a run failed, and is not being tried again."""
-    return bool(run.failure) and not is_locked(run.folder)
-
-
 def _failed(groups: Groups) -> list[str]:
     by_reason: dict[str, list[str]] = {}
     for run in all_runs(groups):
-        if _has_failed(run):
+        if run.state == "failed":
             by_reason.setdefault(run.failure, []).append(f"{run.variant} seed {run.seed}")
     if not by_reason:
         return []
@@ -73,18 +67,16 @@ def _failed(groups: Groups) -> list[str]:
 
 
 def _not_finished(groups: Groups) -> list[str]:
-    running, stopped = list[str](), list[str]()
-    for run in all_runs(groups):
-        if not (run.finished or _has_failed(run)):
-            where = running if is_locked(run.folder) else stopped
-            name = f"{run.variant} seed {run.seed}"
-            where.append(f"{name} (round {run.n_rounds:,}{_of_planned(run)})")
     sentences = []
-    if stopped:
-        told = formats.listed(stopped, FEW)
-        sentences.append(f"{told}; `simfl resume` goes on where it stopped.")
-    if running:
-        sentences.append(f"{formats.listed(running, FEW)}; still running.")
+    for state, now in (("stopped", "`simfl resume` goes on where it stopped"),
+                       ("running", "still running")):  # fmt: skip
+        names = [
+            f"{run.variant} seed {run.seed} (round {run.n_rounds:,}{_of_planned(run)})"
+            for run in all_runs(groups)
+            if run.state == state
+        ]
+        if names:
+            sentences.append(f"{formats.listed(names, FEW)}; {now}.")
     return sentences
 
 

@@ -20,6 +20,7 @@ from simfl.runs.folder.folder import (
     read_json,
     resuming,
 )
+from simfl.runs.folder.lock import is_locked
 from simfl.runs.folder.tables import filled, read_table
 
 if TYPE_CHECKING:
@@ -174,6 +175,15 @@ class RunFiles:
         if self.finished or not isinstance(failed, dict):
             return ""
         return f"in round {failed.get('round')}: {failed.get('error')}"
+
+    @property
+    def state(self) -> str:
+        """How it is now: `finished`, `running`, `failed` (see `failure`) or `stopped`."""
+        if self.finished:
+            return "finished"
+        if is_locked(self.folder):
+            return "running"
+        return "failed" if self.failure else "stopped"
 
     @property
     def name(self) -> str:
