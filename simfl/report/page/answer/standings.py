@@ -46,22 +46,33 @@ class Standing:
 
 def standings(groups: Groups, target: float) -> list[Standing]:
     """Return every variant's standing at `target`, the best first."""
-    ranked = sorted(
-        (
-            Standing(
-                name,
-                figure(runs, TIME, target),
-                figure(runs, ROUNDS, target),
-                figure(runs, BYTES, target),
-            )
-            for name, runs in groups.items()
-        ),
-        key=lambda standing: standing.order,
+    by_seed = {name: times(runs, TIME, target) for name, runs in groups.items()}
+    standings = {
+        name: Standing(
+            name,
+            figure(runs, TIME, target),
+            figure(runs, ROUNDS, target),
+            figure(runs, BYTES, target),
+        )
+        for name, runs in groups.items()
+    }
+
+    def place(standing: Standing) -> tuple[tuple[float, float], bool]:
+        own = by_seed[standing.name]
+        better = [standings[n].order for n, known in by_seed.items() if _only_lucky(own, known)]
+        return max([standing.order, *better]), bool(better)
+
+    ranked = sorted(standings.values(), key=place)
+    first = by_seed[ranked[0].name]
+    return ranked[:1] + [_beside(other, by_seed[other.name], first) for other in ranked[1:]]
+
+
+def _only_lucky(own: Times, other: Times) -> bool:
+    """Whether `other` has further seeds, and with each one of `own` was as soon or sooner."""
+    pairs = [(own.reached[seed], other.reached.get(seed)) for seed in own.reached]
+    return own.reached.keys() < other.reached.keys() and all(
+        theirs is not None and (mine is None or theirs <= mine) for mine, theirs in pairs
     )
-    first = times(groups[ranked[0].name], TIME, target)
-    return ranked[:1] + [
-        _beside(other, times(groups[other.name], TIME, target), first) for other in ranked[1:]
-    ]
 
 
 def _beside(standing: Standing, own: Times, first: Times) -> Standing:
