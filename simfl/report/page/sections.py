@@ -8,7 +8,7 @@ from simfl.core.target import metric_of
 from simfl.report import formats, measures
 from simfl.report.charts import costs, curves, rounds
 from simfl.report.charts.anatomy import anatomy
-from simfl.report.charts.base import Drawing, Groups, all_runs, with_clients
+from simfl.report.charts.base import SPREAD, Drawing, Groups, all_runs, with_clients
 from simfl.report.charts.client_times import client_times
 from simfl.report.charts.participation import inequality, participation
 from simfl.report.charts.staleness import staleness
@@ -55,12 +55,15 @@ def learning(groups: Groups) -> Drawing | None:
 
 def sections(groups: Groups) -> list[Section]:
     """Return all but `learning`: rounds, clients and costs, as far as there is anything to show."""
+    xs = [measures.ROUNDS, measures.TIME]
+    if _spread(groups, measures.ROUNDS) > max(SPREAD, _spread(groups, measures.TIME)):
+        xs.reverse()  # by round, the shortest runs would be strokes at its start
     durations = curves.curves(
         "durations",
         "Duration of rounds",
         "From selection to aggregation.",
         groups,
-        [measures.ROUNDS, measures.TIME],
+        xs,
         [measures.DURATION],
     )
     skew = curves.curves(
@@ -69,7 +72,7 @@ def sections(groups: Groups) -> list[Section]:
         "Group earth mover's distance, from 0 to 2: of the labels that a round learns from to "
         "everybody's.",
         groups,
-        [measures.ROUNDS, measures.TIME],
+        xs,
         [measures.GEMD],
     )
     told = with_clients(groups)
@@ -88,6 +91,12 @@ def sections(groups: Groups) -> list[Section]:
             _costs(told),
         ),
     ]
+
+
+def _spread(groups: Groups, measure: measures.Measure) -> float:
+    """Return how many times as far the longest run has got as the shortest, if it has begun."""
+    ends = [float(measure.of(run)[-1]) for run in all_runs(groups) if run.n_rounds]
+    return max(ends, default=1.0) / (min(ends, default=1.0) or 1.0)
 
 
 def _costs(groups: Groups) -> list[tuple[str, Table]]:

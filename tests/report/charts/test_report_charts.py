@@ -13,6 +13,7 @@ from simfl.report.charts import curve_data, curves
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.charts.base import COLUMNS, bars, by_name
 from simfl.report.charts.costs import bytes_by_purpose
+from simfl.report.page.sections import sections
 from tests.made_runs import made_run
 
 
@@ -69,6 +70,16 @@ def test_where_a_seed_has_ended_the_others_are_lines_of_their_own(tmp_path: Path
     level = curves.curves("c", "", "", {"v": runs[:1] * 2}, [measures.ROUNDS], [measures.ACCURACY])
     assert level is not None
     assert "thin" not in level.svg + level.about
+
+
+def test_runs_of_few_rounds_beside_long_ones_are_no_strokes(tmp_path: Path) -> None:
+    """Five rounds beside thousands stood upright at the start of "Duration of rounds"."""
+    short = made_run(tmp_path, "short", 0, [0.5] * 5, round_s=100.0)
+    for name, rounds, axis in (("alike", 50, "round"), ("long", 100, "time")):
+        groups = {"short": [short], name: [made_run(tmp_path, name, 0, [0.5] * rounds)]}
+        durations = sections(groups)[0].drawings[0]
+        assert durations.data is not None
+        assert durations.data["xs"][0]["key"] == axis
 
 
 def test_more_than_eight_variants_have_a_picture_each(tmp_path: Path) -> None:
