@@ -33,6 +33,7 @@ from simfl.runs.folder.folder import (
 )
 from simfl.runs.folder.growing_file import PACKED
 from simfl.runs.folder.lock import LOCK, locked
+from simfl.runs.folder.outside import refuse_inside
 from simfl.runs.inputs import changed
 from simfl.runs.job import Job
 from simfl.scenario.language.place import flat
@@ -120,14 +121,13 @@ def refuse_foreign(folder: Path) -> None:
     Raises:
         InputError: it does, or it can't be there, below what is no folder or is another run's.
     """
-    another = f"give another {called('--out', 'out')}"
+    option = called("--out", "out")
+    another = f"give another {option}"
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
             raise InputError(f"{place} is a file; {another}")
-    real = Path(os.path.realpath(folder))  # of a circle of links, too, which `resolve` refuses
-    for place in (*folder.parents, *real.parents):
-        if is_run(place):
-            raise InputError(f"{place} is the folder of a run; {another}")
+    for above in (folder.parent, Path(os.path.realpath(folder)).parent):
+        refuse_inside(above, option)
     if not folder.exists():
         return
     if foreign := [path.name for path in folder.iterdir() if not _is_of_a_run(path.name)]:

@@ -117,7 +117,7 @@ def test_a_folder_in_the_folder_of_a_run(
     run(file, "--out", "o", "-q", "--no-report")
     run(file, "--out", "o/default/seed-0", *words, code=2)
     error = capsys.readouterr().err
-    assert error == "error: o/default/seed-0 is the folder of a run; give another --out\n"
+    assert error == "error: --out: o/default/seed-0 is the folder of a run; give another\n"
     assert not Path("o/default/seed-0/default").exists()
 
 
