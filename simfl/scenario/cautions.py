@@ -8,10 +8,12 @@ import numpy as np
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.aggregators.trimmed_mean import TrimmedMean
 from simfl.components.models import linear_layers
+from simfl.components.selectors.base import Selector
 from simfl.components.workloads.base import Workload
 from simfl.components.workloads.coreset import CoresetTraining
 from simfl.core.apportion import whole_share
 from simfl.core.at_work import users_own
+from simfl.core.component import overrides
 from simfl.errors import InputError
 from simfl.scenario.distributions import Constant, Draw
 from simfl.scenario.language.place import Location
@@ -88,6 +90,10 @@ def _settings(scenario: Scenario) -> Iterator[tuple[Location, bool, str]]:
         free = {workload.method.uses(convex) for convex in (False, True)} <= {"inputs", "none"}
         path = ("training", "workload", "feature_cost")
         yield path, workload.feature_cost > 0 and free, "this coreset needs no pass over the data"
+    selection = scenario.selection
+    probes = overrides(selection, Selector.probe)
+    idle = not (selection.charge_probes or probes)
+    yield ("selection", "charge_probes"), idle, "it asks clients nothing"
     if type(policy) is Synchronous:
         yield from _of_rounds(policy)
         aggregator, clients = scenario.aggregation, scenario.rounds.clients

@@ -54,6 +54,13 @@ def test_a_discount_of_staleness_where_nothing_is_stale_is_told(aggregation: str
     assert under({"deadline": "2 s", "late": "carry"}, aggregation=aggregation) == {}
 
 
+def test_free_probes_of_who_makes_none_are_told() -> None:
+    free = {"charge_probes": False}
+    told_of_uniform = told(selection={"name": "uniform", **free})
+    assert told_of_uniform == {"selection.charge_probes": "without effect: it asks clients nothing"}
+    assert told(selection={"name": "power_of_choice", **free}) == {}
+
+
 @pytest.mark.parametrize("partition", ["dirichlet_skewness", "skewness"])
 def test_more_samples_for_each_client_than_there_are_are_told(partition: str) -> None:
     """A FedACS client of 800 samples trained on its default of 2,000, copies kept aside too."""
