@@ -6,19 +6,36 @@ unless it is killed.  The server ends only when all whom it serves have: nobody 
 
 import atexit
 import os
+import sys
 from contextlib import suppress
 from multiprocessing import forkserver
 from pathlib import Path
+from types import TracebackType
+
+_SERVER = os.getpid()
+"""Processes that it starts go on with what is imported here."""
 
 
-def _remove_folder(server: int) -> None:
-    """Remove the socket and its folder, in the process with this number alone."""
+def _remove_folder() -> None:
+    """Remove the socket and its folder."""
     address = getattr(forkserver._forkserver, "_forkserver_address", None)
-    if os.getpid() != server or not isinstance(address, str):
+    if os.getpid() != _SERVER or not isinstance(address, str):
         return
     with suppress(OSError):  # gone already, or something else is in it
         Path(address).unlink()
         Path(address).parent.rmdir()
 
 
-atexit.register(_remove_folder, os.getpid())
+def _end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """End without a word where a request did not come whole: who has no file left for it tells.
+
+    That process is there, and so is its folder.
+    """
+    if os.getpid() == _SERVER and issubclass(kind, AssertionError | EOFError | OSError):
+        atexit.unregister(_remove_folder)
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+atexit.register(_remove_folder)
+sys.excepthook = _end

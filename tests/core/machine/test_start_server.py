@@ -22,6 +22,34 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+FEW_FILES = """\
+import resource, sys
+from simfl.core.machine.processes import started
+from simfl.errors import RunError
+
+limit = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+try:
+    started(id, "worker", daemon=True, needs_torch=False)[1].join()
+except RunError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such server")
+def test_a_server_that_too_few_files_end_does_so_without_a_word(tmp_path: Path) -> None:
+    """Two tracebacks stood around the line that says what to do."""
+    told, limit = "", 12
+    while "the process that starts them is gone; give fewer" not in told:
+        done = subprocess.run(
+            [sys.executable, "-c", FEW_FILES, str(limit)],
+            env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True, text=True,
+        )  # fmt: skip
+        told, limit = done.stdout, limit + 1
+        assert told, "a worker was started, and no server was left without files"
+        assert not done.stderr
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such server")
 def test_a_killed_process_leaves_no_socket_behind(tmp_path: Path) -> None:
     """Each killed run left a folder `pymp-*`, and nobody removed it."""
