@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except FileNotFoundError:
         from simfl.cli.errors import GONE
 
-        print(GONE, file=sys.stderr)
+        print(f"error: {GONE}", file=sys.stderr)
         return 2
     if here not in sys.path:
         # As `python -m simfl` does: a scenario may name components of a module that lies here.

@@ -30,7 +30,7 @@ _UsageError: type[Exception] = next(
 )
 
 
-GONE = "error: the folder that simfl was called in is gone"
+GONE = "the folder that simfl was called in is gone"
 
 
 def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
@@ -45,7 +45,8 @@ def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", INTERRUPTED, debug)
     except SimflError as error:
-        return _fail(f"error: {error}", error.exit_code, debug)
+        perhaps_why = "" if is_there() else f" ({GONE})"
+        return _fail(f"error: {error}{perhaps_why}", error.exit_code, debug)
     except _UsageError as error:
         return _fail(f"error: {_usage(error)}", 2, debug)
     except BrokenPipeError:
@@ -60,7 +61,7 @@ def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
         if isinstance(error, OSError):
             where = str(error.filename or "the operating system")
             if not is_there():
-                return _fail(GONE, 2, debug)
+                return _fail(f"error: {GONE}", 2, debug)
             if error.filename is None and _is_of_output(error):
                 where = "can't write to standard output"
                 _print_no_more()

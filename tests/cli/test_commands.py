@@ -188,18 +188,31 @@ def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
     assert done.stderr == b"error: the folder that simfl was called in is gone\n"
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (FileNotFoundError(2, "No such file or directory"), 2, "error: {}"),
+        (RunError("no worker"), 1, "error: no worker ({})"),
+    ],
+)
 def test_a_working_directory_that_goes_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: Exception,
+    code: int,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
     def fail() -> int:
         (tmp_path / "here").rmdir()
-        return len(os.getcwd())
+        raise error
 
-    assert guarded(fail) == 2
-    assert capsys.readouterr().err == "error: the folder that simfl was called in is gone\n"
+    assert guarded(fail) == code
+    gone = "the folder that simfl was called in is gone"
+    assert capsys.readouterr().err == f"{told.format(gone)}\n"
 
 
 def test_output_that_nobody_reads_is_no_error() -> None:
