@@ -146,6 +146,7 @@ class Task:
         outcome: "" while it is under way.
         over_s: when it was over.
         leaves_s: when the device leaves.
+        upload: bytes that it is to upload.
     """
 
     device: int
@@ -161,6 +162,7 @@ class Task:
     leaves_s: float = INF
     away: bool = False
     update: "_Update | None" = None
+    upload: int = 0
 
 
 @dataclass(eq=False)
@@ -210,9 +212,13 @@ class Clock:
         self._asks_again = 0, 0.0, INF  # for which of them, after how many seconds, when
         self.now_s = 0.0
 
-    def send(self, device: int, called_off_s: float) -> Task:
-        """Send a device to work now; it is called off at an instant (inf: never)."""
+    def send(self, device: int, called_off_s: float, upload: int | None = None) -> Task:
+        """Send a device to work now; it is called off at an instant (inf: never).
+
+        It uploads so many bytes, as many as it downloads unless they are given.
+        """
         task, battery = Task(device), self._phones[device].battery
+        task.upload = self._size if upload is None else upload
         if not any(update.wanted for update in self._coming):
             self._looked_s = self.now_s
         if battery:
@@ -399,7 +405,7 @@ class Clock:
         if spent:
             self._spend(task)
         task.ends_s["compute"] = self.now_s
-        self._move(task, "upload", self._size)
+        self._move(task, "upload", task.upload)
 
     def _spend(self, task: Task) -> None:
         until_s = self.now_s

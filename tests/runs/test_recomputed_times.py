@@ -36,6 +36,10 @@ POLICIES: list[dict[str, Any]] = [
 HIDDEN, EPOCHS, BATCH, SAMPLES = 30, 2, 7, 18
 SIZE = 4 * (16 * HIDDEN + HIDDEN + HIDDEN * 10 + 10)
 BATCHES = [7, 7, 4] * EPOCHS
+FILTERED = range(40, 48)
+"""Seeds of runs whose updates are compressed, and only go up if they agree with the last one."""
+SMALLER = {"compression": {"name": "float16"}, "filter": {"name": "cmfl", "threshold": 0.65}}
+STATUS = 4
 
 
 def drawn_phone(rng: np.random.Generator, cells: list[str], device: int) -> Phone:
@@ -170,11 +174,19 @@ def written_rates(folder: Path, file: str, rates: Rates) -> dict[str, Any]:
     return {"file": file, "period": None if rates.period_s == INF else f"{rates.period_s} s"}
 
 
+def upload_of(client: int, later: list[dict[str, Any]]) -> int:
+    """Return the bytes that `client` uploads, who is just sent out."""
+    for event in later:
+        if event.get("client") == client and event["event"] in ("filtered", "dispatched"):
+            return SIZE // 2 if event.get("kept") else STATUS
+    return STATUS
+
+
 @pytest.mark.parametrize(
     ("seed", "polling"),
     [
         (seed, 0.0 if seed < 20 else (1.7137, 3.0137, 7.3137)[seed % 3])
-        for seed in (*range(40), 134)
+        for seed in (*range(40), *FILTERED, 134)
     ],
 )
 def test_times_bytes_and_joules_are_those_of_a_plain_clock(
@@ -189,28 +201,33 @@ def test_times_bytes_and_joules_are_those_of_a_plain_clock(
         "seed": seed,
         "data": {"dataset": {**data, "size": 4}, "partition": "iid"},
         "model": {"name": "mlp", "hidden": [HIDDEN]},
-        "training": {"epochs": EPOCHS, "batch_size": BATCH},
+        "training": {
+            "epochs": EPOCHS,
+            "batch_size": BATCH,
+            **(SMALLER if seed in FILTERED else {}),
+        },
         "rounds": {
             "clients": len(phones) // 2,
             "policy": policy,
             "min_clients": 1 if policy["name"] == "synchronous" else None,
-            "stop": {"rounds": 10},
+            "stop": {"rounds": 10, "time": "10 min"},
         },
         "aggregation": "fedbuff",
         **written(tmp_path, phones, network),
     }
-    options = Options(executor="inline", time_only=True)
+    options = Options(executor="inline", time_only=seed not in FILTERED)
     [result] = run(scenario, tmp_path / "runs", options)
     log = events(result.folder)
     ends = [event for event in log if event["event"] == "participation"]
     row_of = {(row["client"], row["selected_s"]): row for row in ends}
     clock, tasks = Clock(phones, network, SIZE, BATCHES), list[tuple[Task, dict[str, Any]]]()
-    for event in log:
+    for i, event in enumerate(log):
         if event["event"] == "dispatched":
             clock.run(event["t"])
             row = row_of[event["client"], event["t"]]
             called_off = row["outcome"] in ("late", "unfinished") and row["upload_end_s"] is None
-            task = clock.send(event["client"], row["t"] if called_off else INF)
+            uploads = upload_of(event["client"], log[i + 1 :]) if seed in FILTERED else SIZE
+            task = clock.send(event["client"], row["t"] if called_off else INF, uploads)
             tasks.append((task, row))
     clock.run(log[-1]["t"])
     assert len(tasks) >= 8
@@ -218,7 +235,8 @@ def test_times_bytes_and_joules_are_those_of_a_plain_clock(
     for task, row in tasks:
         found = {phase: row[f"{phase}_end_s"] for phase in POWER}
         assert {k: v for k, v in found.items() if v is not None} == pytest.approx(task.ends_s)
-        if row["outcome"] == "late" and row["upload_end_s"] is not None:  # nobody wants it now
+        late = row["outcome"] == "late" and row["upload_end_s"] is not None  # nobody wants it now
+        if late or row["outcome"] == "filtered":
             assert task.outcome == "arrived"
         else:
             assert row["outcome"] in (task.outcome, "unfinished")
