@@ -69,10 +69,10 @@ def standings(groups: Groups, target: float) -> list[Standing]:
 
 def _only_lucky(own: Times, other: Times) -> bool:
     """Whether `other` has further seeds, and with each one of `own` was as soon or sooner."""
-    pairs = [(own.reached[seed], other.reached.get(seed)) for seed in own.reached]
-    return own.reached.keys() < other.reached.keys() and all(
-        theirs is not None and (mine is None or theirs <= mine) for mine, theirs in pairs
-    )
+    if not own.reached.keys() < other.reached.keys():  # as of most pairs of a thousand variants
+        return False
+    pairs = [(mine, other.reached[seed]) for seed, mine in own.reached.items()]
+    return all(theirs is not None and (mine is None or theirs <= mine) for mine, theirs in pairs)
 
 
 def _beside(standing: Standing, own: Times, first: Times) -> Standing:
