@@ -21,7 +21,7 @@ def medians(anchor: str) -> list[str]:
 def is_told(told: str, median: str) -> bool:
     if told == "never":
         return median.startswith("not by")
-    digits = len(told.partition(".")[2])
+    digits, median = len(told.partition(".")[2]), median.replace(",", "")
     return bool(re.match(r"[\d.]+%?$", median)) and float(told) == round(
         float(median.rstrip("%")), digits
     )
