@@ -6,10 +6,10 @@ A resolved scenario spells out all that they fill in.  To name another there is 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from simfl.scenario.fields import registry_at
 from simfl.scenario.language.place import Location, Marks
 from simfl.scenario.parts.catalogue import catalogue
 from simfl.scenario.parts.fleet import Group
+from simfl.scenario.paths import registry_at
 
 BUNDLES = ("device", "preset")
 

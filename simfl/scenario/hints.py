@@ -11,8 +11,8 @@ from simfl.core.arguments import called
 from simfl.core.registry import Registry
 from simfl.errors import MEANT, listed_hint, nearest
 from simfl.scenario.criteria import measured_names
-from simfl.scenario.fields import by_name, option_names
-from simfl.scenario.keys import Key, fits, keys, plain, takes
+from simfl.scenario.fields import by_name, fits, option_names, takes
+from simfl.scenario.keys import Key, keys, plain
 from simfl.scenario.language.place import Location, dotted
 from simfl.scenario.parts.rounds import Stop
 

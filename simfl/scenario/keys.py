@@ -5,17 +5,16 @@ A path has ``[]`` for the items of a list and ``*`` for names of the user's own:
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, get_args, get_origin
+from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from simfl.core.code import is_code
 from simfl.core.registry import Registry
 from simfl.errors import InputError
-from simfl.scenario.fields import component_registry
+from simfl.scenario.fields import components_of, part_of
 from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.parts.part import Part
 
@@ -56,23 +55,6 @@ class Key:
         return re.sub(r"(\[\]|\.\*)*\.?[^.]+$", "", self.path)
 
 
-def fits(field: FieldInfo, value: Any) -> bool:
-    """Return whether a field may take such a value: only a mapping or a list fills a part."""
-    return _part(field.annotation)[0] is None or isinstance(value, Mapping | list)
-
-
-def takes(field: FieldInfo, value: Any) -> bool:
-    """Return whether a field may take a value; of what fills a part or a component `fits` tells."""
-    parts = _part(field.annotation)[0] is not None or _members(field) is not None
-    if is_code(value) or (parts and isinstance(value, Mapping | list)):
-        return fits(field, value)
-    try:
-        TypeAdapter(field.rebuild_annotation()).validate_python(value)
-    except ValidationError:
-        return False
-    return True
-
-
 def plain(path: str) -> str:
     """Return a path without the items that it leads through.
 
@@ -101,8 +83,8 @@ def _below(
 ) -> Iterator[Key]:
     """Yield the keys of a model and of what they take, apart from the kinds in `outer`."""
     for name, field in model.model_fields.items():
-        part, items = _part(field.annotation)
-        members = _members(field)
+        part, items = part_of(field)
+        members, _ = components_of(field)
         path = f"{above}{field.alias or name}"
         yield Key(path, name, field, component, part, items, members)
         if part is not None:
@@ -113,24 +95,6 @@ def _below(
                 own = members.plural, choice
                 inner = outer | {members.plural}
                 yield from _below(members.get(choice), f"{path}.", own, chosen, inner)
-
-
-def _members(field: FieldInfo) -> Registry[Any] | None:
-    """Return the registry whose components a field takes, or each item of its list."""
-    inner = map(FieldInfo.from_annotation, get_args(field.annotation))
-    return next(filter(None, map(component_registry, (field, *inner))), None)
-
-
-def _part(annotation: Any) -> tuple[type[Part] | None, str]:
-    """Return the part that an annotation holds, and how a path leads into it."""
-    if isinstance(annotation, type) and issubclass(annotation, Part):
-        return annotation, ""
-    step = {tuple: "[]", list: "[]", dict: ".*"}.get(get_origin(annotation), "")
-    for inner in get_args(annotation):
-        part, further = _part(inner)
-        if part is not None:
-            return part, step + further
-    return None, ""
 
 
 def find(path: str) -> list[Key]:

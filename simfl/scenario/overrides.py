@@ -15,10 +15,11 @@ from typing import Any, cast
 
 from simfl.errors import MEANT, ScenarioError, nearest
 from simfl.scenario.bundles import BUNDLES, filled_in
-from simfl.scenario.fields import by_name, is_component, is_part, takes_nothing
+from simfl.scenario.fields import by_name
 from simfl.scenario.language.place import Key, Location, Marks, dotted
 from simfl.scenario.language.yaml import read_yaml
 from simfl.scenario.parts.fleet import Group
+from simfl.scenario.paths import is_component, is_part, takes_nothing
 
 
 @dataclass(frozen=True)

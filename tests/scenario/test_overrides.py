@@ -126,6 +126,39 @@ def test_a_distribution_replaces_a_plain_number_and_another_distribution() -> No
 
 
 @pytest.mark.parametrize(
+    ("change", "path", "value"),
+    [
+        (
+            "fleet[0].memory={mean: 3 GiB}",
+            ["memory"],
+            {"distribution": "exponential", "mean": "3 GiB"},
+        ),
+        (
+            "fleet[0].battery.plugged.peak=3 h",
+            ["battery", "plugged"],
+            {"name": "diurnal", "peak": "3 h"},
+        ),
+        (
+            "fleet[0].battery.plugged={peak: 3 h}",
+            ["battery", "plugged"],
+            {"name": "diurnal", "peak": "3 h"},
+        ),
+    ],
+)
+def test_what_may_be_null_is_changed_as_what_may_not(
+    change: str, path: list[Any], value: object
+) -> None:
+    given = DOCUMENT.set(
+        "fleet[0].memory={distribution: exponential, mean: 2 GiB}",
+        "fleet[0].battery={capacity: 10 Wh, plugged: diurnal}",
+    )
+    found: Any = given.set(change).data["fleet"][0]
+    for key in path:
+        found = found[key]
+    assert found == value
+
+
+@pytest.mark.parametrize(
     "change",
     [
         "network.initial_window=null",

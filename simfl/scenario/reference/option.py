@@ -9,10 +9,10 @@ from pydantic import BaseModel, PlainValidator
 from pydantic.fields import FieldInfo
 
 from simfl.core.component import Component
+from simfl.core.registry import Registry
 from simfl.core.target import TargetText
 from simfl.core.units import Quantity, Share
 from simfl.scenario.distributions.base import OfTheNumber
-from simfl.scenario.fields import component_registry
 from simfl.scenario.parts.device_number import Drawn
 from simfl.scenario.parts.part import WorkedOut
 
@@ -75,10 +75,9 @@ def is_drawn(field: FieldInfo) -> bool:
 
 
 def _type(field: FieldInfo) -> str:
-    members = component_registry(field)
-    if members is not None:
-        return f"{members.one}, by name or with options"
     for mark in field.metadata:
+        if isinstance(mark, Registry):
+            return f"{mark.one}, by name or with options"
         if isinstance(mark, Drawn):
             return f"{mark.name}, or a distribution"
         if isinstance(mark, Quantity):

@@ -8,9 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-from simfl.core.registry import COMPONENT
+from simfl.core.registry import COMPONENT, Registry
 from simfl.scenario.distributions import DISTRIBUTIONS
-from simfl.scenario.fields import component_registry
 from simfl.scenario.parts.catalogue import catalogue
 from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.reference.describe import summary
@@ -165,8 +164,9 @@ def _components(kind: str) -> dict[str, Any]:
         nested = own.pop("$defs", {})
         properties = _inlined(own.get("properties", {}), nested)
         for field_name, field in component.model_fields.items():
-            if (inner := component_registry(field)) is not None:
-                properties[field.alias or field_name] = {COMPONENT: inner.plural}
+            for mark in field.metadata:
+                if isinstance(mark, Registry):
+                    properties[field.alias or field_name] = {COMPONENT: mark.plural}
         mapped.append(
             {
                 "type": "object",
