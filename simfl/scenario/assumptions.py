@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from simfl.components.datasets.base import Dataset
-from simfl.components.datasets.own import OwnDataset
+from simfl.components.datasets.own.base import OwnDataset
 from simfl.errors import InputError
 from simfl.scenario.checks import is_to_be_built
 from simfl.scenario.language.place import Location, dotted

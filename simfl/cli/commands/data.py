@@ -79,7 +79,7 @@ def _rows() -> list[dict[str, Any]]:
     from dataclasses import asdict
 
     from simfl.components.datasets.base import datasets
-    from simfl.components.datasets.own import OwnDataset
+    from simfl.components.datasets.own.base import OwnDataset
     from simfl.core.downloads.origins import ORIGINS
 
     rows: list[dict[str, Any]] = []

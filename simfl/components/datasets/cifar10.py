@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.cifar import Cifar
+from simfl.components.datasets.image_sets.cifar import Cifar
 
 
 @datasets.register("cifar10")

@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.cifar import Cifar
+from simfl.components.datasets.image_sets.cifar import Cifar
 
 
 @datasets.register("cifar100")

@@ -9,7 +9,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.tables import TableDataset, as_text
+from simfl.components.datasets.own.tables import TableDataset, as_text
 from simfl.core.tables.frame import read_frame
 
 

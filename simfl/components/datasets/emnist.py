@@ -9,7 +9,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.images import Images, ImageSet
+from simfl.components.datasets.image_sets.base import Images, ImageSet
 
 SIZES = {
     "balanced": (47, 112_800),

@@ -12,10 +12,10 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.own_rows import Rows, known
+from simfl.components.datasets.own.pixels import mode_of, pixels
+from simfl.components.datasets.own.rows import Rows, known
+from simfl.components.datasets.own.tables import TableDataset
 from simfl.components.datasets.parquet import array_of
-from simfl.components.datasets.pixels import mode_of, pixels
-from simfl.components.datasets.tables import TableDataset
 from simfl.core.extras import extra
 from simfl.errors import InputError
 

@@ -9,10 +9,10 @@ from pydantic import Field, field_validator
 from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.images import Images
-from simfl.components.datasets.own import OwnDataset
-from simfl.components.datasets.own_rows import Rows
-from simfl.components.datasets.pixels import Mode, pixels
+from simfl.components.datasets.image_sets.base import Images
+from simfl.components.datasets.own.base import OwnDataset
+from simfl.components.datasets.own.pixels import Mode, pixels
+from simfl.components.datasets.own.rows import Rows
 from simfl.errors import InputError
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm", ".tif", ".tiff", ".webp")

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.images import MNIST_CONSTANTS, ImageSet
+from simfl.components.datasets.image_sets.base import MNIST_CONSTANTS, ImageSet
 
 
 @datasets.register("mnist")

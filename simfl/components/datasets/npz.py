@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.own import OwnDataset
-from simfl.components.datasets.own_rows import Rows, for_testing, known, whose
+from simfl.components.datasets.own.base import OwnDataset
+from simfl.components.datasets.own.rows import Rows, for_testing, known, whose
 from simfl.errors import InputError
 
 

@@ -8,8 +8,8 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.own import OwnDataset
-from simfl.components.datasets.own_rows import Rows, known
+from simfl.components.datasets.own.base import OwnDataset
+from simfl.components.datasets.own.rows import Rows, known
 from simfl.components.datasets.seeded_libraries import seeded_libraries
 from simfl.core.code import NotImported, beside, file_of, named_class
 from simfl.errors import InputError

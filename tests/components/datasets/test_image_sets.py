@@ -13,7 +13,7 @@ from scipy.io import savemat
 
 from simfl.components.datasets.base import datasets
 from simfl.components.datasets.emnist import SIZES
-from simfl.components.datasets.torchvision_import import torchvision_datasets
+from simfl.components.datasets.image_sets.torchvision_import import torchvision_datasets
 from simfl.core.downloads.origins import ORIGINS, Download, cache_folder
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError

@@ -8,7 +8,7 @@ import torch
 from pydantic import ValidationError
 from torch import nn
 
-from simfl.components.datasets.torchvision_import import torchvision_datasets
+from simfl.components.datasets.image_sets.torchvision_import import torchvision_datasets
 from simfl.components.models.base import models
 from simfl.errors import InputError
 from simfl.training.flat import build

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
-from simfl.components.datasets.idx import idx_fault, read_idx
+from simfl.components.datasets.image_sets.idx import idx_fault, read_idx
 from simfl.core.arguments import called
 from simfl.core.downloads.origins import ORIGINS, cache_folder
 from simfl.core.seeds import Seeds

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from simfl.components.datasets.images import Images, ImageSet
-from simfl.components.datasets.torchvision_import import md5_fault, torchvision_datasets
+from simfl.components.datasets.image_sets.base import Images, ImageSet
+from simfl.components.datasets.image_sets.torchvision_import import md5_fault, torchvision_datasets
 
 
 class Cifar(ImageSet):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.components.datasets.own_rows import Rows
+from simfl.components.datasets.own.rows import Rows
 from simfl.components.targets import Targets
 from simfl.errors import InputError
 

@@ -13,8 +13,8 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
-from simfl.components.datasets.own_rows import Rows
-from simfl.components.datasets.own_targets import as_targets
+from simfl.components.datasets.own.as_targets import as_targets
+from simfl.components.datasets.own.rows import Rows
 from simfl.components.targets import Targets
 from simfl.core.code import folder_beside
 from simfl.core.files import similar_file

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from simfl.components.datasets.pixels import mode_of, pixels
+from simfl.components.datasets.own.pixels import mode_of, pixels
 from simfl.errors import InputError
 
 RAMP = np.linspace(0, 1, 64).reshape(8, 8)

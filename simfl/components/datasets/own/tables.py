@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.datasets.own import OwnDataset
-from simfl.components.datasets.own_rows import FALSE, Rows, for_testing, known, whose
+from simfl.components.datasets.own.base import OwnDataset
+from simfl.components.datasets.own.rows import FALSE, Rows, for_testing, known, whose
 from simfl.core.types import Flags
 from simfl.core.words import few
 from simfl.errors import InputError

@@ -1,0 +1,1 @@
+"""What image sets that were published share: `base.py`, and how they are stored."""
