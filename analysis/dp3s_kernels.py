@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from simfl.build.builder import Builder
-from simfl.components.selectors._determinantal import similarity
-from simfl.components.selectors._vectors import distances
+from simfl.components.selectors.mathematics.determinantal import similarity
+from simfl.components.selectors.mathematics.vectors import distances
 from simfl.papers.item import items
 from simfl.scenario.scenario import read
 from simfl.training.executors.base import executors

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simfl.components.selectors._gaussian_process import Posterior, choose
+from simfl.components.selectors.mathematics.gaussian_process import Posterior, choose
 from simfl.core.types import Floats, Rng
 
 STEPS, RATE = 5, 0.5

@@ -1,1 +1,4 @@
-"""Selector components, one file each; `base.py` is the seam."""
+"""Selector components, one file each; `base.py` is the seam.
+
+What several share begins with an underscore; `mathematics` is what selectors compute.
+"""

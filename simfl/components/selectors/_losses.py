@@ -7,8 +7,8 @@ import numpy as np
 from pydantic import PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors._draws import known_or_median, spread
 from simfl.components.selectors.base import Answers, Probe, RoundOutcome, Selector, View
+from simfl.components.selectors.mathematics.draws import known_or_median, spread
 from simfl.core.types import Floats, Rng
 
 

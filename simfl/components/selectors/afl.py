@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.selectors._draws import successive
 from simfl.components.selectors._losses import LossTracker
 from simfl.components.selectors.base import Answers, View, selectors
+from simfl.components.selectors.mathematics.draws import successive
 from simfl.core.apportion import whole_share
 from simfl.core.types import Ids, Rng
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors._urns import draw, fill
-from simfl.components.selectors._vectors import Metric, distances, row_distances
-from simfl.components.selectors._ward import Merges, ward
 from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
+from simfl.components.selectors.mathematics.urns import draw, fill
+from simfl.components.selectors.mathematics.vectors import Metric, distances, row_distances
+from simfl.components.selectors.mathematics.ward import Merges, ward
 from simfl.core.machine.memory import require_memory
 from simfl.core.types import Floats, Ids, Rng
 

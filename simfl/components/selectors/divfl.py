@@ -12,8 +12,8 @@ import numpy as np
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors._vectors import Vectors, distances, present, stored
 from simfl.components.selectors.base import Answers, Probe, RoundOutcome, Selector, View, selectors
+from simfl.components.selectors.mathematics.vectors import Vectors, distances, present, stored
 from simfl.core.machine.memory import require_memory
 from simfl.core.types import Floats, Ids, Rng
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pydantic import Field, PositiveFloat, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors._draws import grown
 from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
+from simfl.components.selectors.mathematics.draws import grown
 from simfl.core.apportion import whole_share
 from simfl.core.types import Floats, Ids, Rng
 

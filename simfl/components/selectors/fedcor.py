@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, PrivateAttr, model_validator
 from typing_extensions import override
 
-from simfl.components.selectors._draws import grown, spread
-from simfl.components.selectors._gaussian_process import Posterior, choose, train
 from simfl.components.selectors._presets import WithPresets
 from simfl.components.selectors._schedule import is_due
 from simfl.components.selectors.base import Answers, Probe, View, selectors
+from simfl.components.selectors.mathematics.draws import grown, spread
+from simfl.components.selectors.mathematics.gaussian_process import Posterior, choose, train
 from simfl.core.types import Floats, Ids, Rng
 
 

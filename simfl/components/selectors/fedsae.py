@@ -8,9 +8,9 @@ import numpy as np
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors._draws import successive
 from simfl.components.selectors._losses import LossTracker
 from simfl.components.selectors.base import Answers, Probe, RoundOutcome, View, selectors
+from simfl.components.selectors.mathematics.draws import successive
 from simfl.core.types import Ids, Rng
 
 

@@ -12,15 +12,7 @@ import numpy as np
 from pydantic import Field, PositiveInt, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors._determinantal import KDpp, similarity
-from simfl.components.selectors._intermediate import (
-    RANKS,
-    IntermediateKDpp,
-    Sketch,
-    rank_for,
-)
 from simfl.components.selectors._schedule import is_due
-from simfl.components.selectors._vectors import Vectors, distances, present, stored
 from simfl.components.selectors.base import (
     Answers,
     Probe,
@@ -30,6 +22,10 @@ from simfl.components.selectors.base import (
     View,
     selectors,
 )
+from simfl.components.selectors.mathematics.determinantal import KDpp, similarity
+from simfl.components.selectors.mathematics.intermediate import IntermediateKDpp
+from simfl.components.selectors.mathematics.sketch import RANKS, Sketch, rank_for
+from simfl.components.selectors.mathematics.vectors import Vectors, distances, present, stored
 from simfl.core.circumstances import Circumstances
 from simfl.core.machine.memory import require_memory
 from simfl.core.types import Flags, Floats, Ids, Rng

@@ -10,8 +10,10 @@ import numpy as np
 from pydantic import Field, PositiveFloat, PositiveInt, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors._draws import grown, log_shares, successive
-from simfl.components.selectors._oort import (
+from simfl.components.selectors._presets import WithPresets
+from simfl.components.selectors.base import Answers, RoundOutcome, View, selectors
+from simfl.components.selectors.mathematics.draws import grown, log_shares, successive
+from simfl.components.selectors.mathematics.oort_scores import (
     Arithmetic,
     Pacer,
     enough,
@@ -21,8 +23,6 @@ from simfl.components.selectors._oort import (
     scaled,
     slowness,
 )
-from simfl.components.selectors._presets import WithPresets
-from simfl.components.selectors.base import Answers, RoundOutcome, View, selectors
 from simfl.core.apportion import whole_share
 from simfl.core.types import Floats, Ids, Rng
 

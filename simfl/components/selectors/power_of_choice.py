@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import Field, PositiveInt
 from typing_extensions import override
 
-from simfl.components.selectors._draws import log_shares, spread, successive
 from simfl.components.selectors.base import Answers, Probe, Selector, View, selectors
+from simfl.components.selectors.mathematics.draws import log_shares, spread, successive
 from simfl.core.types import Ids, Rng
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors._draws import grown, spread
 from simfl.components.selectors._schedule import is_due
 from simfl.components.selectors.base import Answers, Probe, Reports, Selector, View, selectors
+from simfl.components.selectors.mathematics.draws import grown, spread
 from simfl.core.types import Floats, Ids, Rng
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.selectors._draws import log_shares, successive
 from simfl.components.selectors.base import Answers, Selector, View, selectors
+from simfl.components.selectors.mathematics.draws import log_shares, successive
 from simfl.core.types import Ids, Rng
 
 

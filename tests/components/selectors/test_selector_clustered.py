@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist, squareform
 
-from simfl.components.selectors._urns import cut, draw, fill
-from simfl.components.selectors._vectors import distances, row_distances
-from simfl.components.selectors._ward import Merges, ward
 from simfl.components.selectors.clustered import Clustered
+from simfl.components.selectors.mathematics.urns import cut, draw, fill
+from simfl.components.selectors.mathematics.vectors import distances, row_distances
+from simfl.components.selectors.mathematics.ward import Merges, ward
 from simfl.core.types import Floats, Ids
 from simfl.testing.fake_server import FakeServer
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from simfl.components.selectors._gaussian_process import Posterior, choose
 from simfl.components.selectors.base import Probe, Reports
 from simfl.components.selectors.fedcor import FedCor
 from simfl.components.selectors.fedgp import FedGp
+from simfl.components.selectors.mathematics.gaussian_process import Posterior, choose
 from simfl.testing.fake_server import FakeServer
 
 QUICK = {"warmup_steps": 3, "update_steps": 3}

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from simfl.components.selectors import k_dpp
-from simfl.components.selectors._determinantal import similarity
-from simfl.components.selectors._intermediate import Sketch
-from simfl.components.selectors._vectors import Vectors, distances
 from simfl.components.selectors.k_dpp import KDppSelector
+from simfl.components.selectors.mathematics.determinantal import similarity
+from simfl.components.selectors.mathematics.sketch import Sketch
+from simfl.components.selectors.mathematics.vectors import Vectors, distances
 from simfl.components.selectors.uniform import Uniform
 from simfl.testing.fake_server import FakeServer
 

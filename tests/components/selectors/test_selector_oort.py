@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from simfl.components.selectors._oort import freshness, slowness
 from simfl.components.selectors.base import RoundOutcome
+from simfl.components.selectors.mathematics.oort_scores import freshness, slowness
 from simfl.components.selectors.oort import Oort
 from simfl.testing.fake_server import FakeServer
 

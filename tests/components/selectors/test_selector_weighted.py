@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simfl.components.selectors._draws import known_or_median, log_shares, successive
+from simfl.components.selectors.mathematics.draws import known_or_median, log_shares, successive
 from simfl.components.selectors.weighted import Weighted
 from simfl.testing.fake_server import FakeServer
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from simfl.components.selectors._determinantal import KDpp, similarity
-from simfl.components.selectors._intermediate import IntermediateKDpp, Sketch
-from simfl.components.selectors._vectors import distances
+from simfl.components.selectors.mathematics.determinantal import KDpp, similarity
+from simfl.components.selectors.mathematics.intermediate import IntermediateKDpp
+from simfl.components.selectors.mathematics.sketch import Sketch
+from simfl.components.selectors.mathematics.vectors import distances
 from simfl.core.types import Floats, Ids
 
 Probabilities = dict[tuple[int, ...], float]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.components.selectors._gaussian_process import (
+from simfl.components.selectors.mathematics.gaussian_process import (
     Posterior,
     choose,
     grouped,

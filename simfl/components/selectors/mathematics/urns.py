@@ -12,7 +12,7 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.components.selectors._ward import Merges
+from simfl.components.selectors.mathematics.ward import Merges
 from simfl.core.types import Ids, Rng
 
 

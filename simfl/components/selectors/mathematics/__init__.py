@@ -1,0 +1,1 @@
+"""The mathematics behind selectors: of numbers alone, which know of no selector."""
