@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 import torch
 from hypothesis import given
 
+from simfl.components.data_targets import Targets
 from simfl.components.losses.base import Loss
-from simfl.components.targets import Targets
 from simfl.testing.circumstances import circumstances
 from simfl.testing.contract import RELAXED, SEEDS, ComponentContract
 

@@ -60,9 +60,9 @@ def compare_command(
     """
     from simfl.errors import InputError, nearest
     from simfl.report.comparison.forms import render
+    from simfl.runs.results.asked_targets import as_targets
     from simfl.runs.results.compare import compare
     from simfl.runs.results.find import find_runs
-    from simfl.runs.results.target import as_targets
 
     if form not in FORMATS:
         raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from simfl.components.data_targets import Targets
 from simfl.components.datasets.clients import OnDemand, Samples
-from simfl.components.targets import Targets
 from simfl.core.component import Component
 from simfl.core.registry import Registry
 from simfl.core.seeds import Seeds

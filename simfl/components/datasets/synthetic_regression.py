@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
+from simfl.components.data_targets import Targets
 from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import Samples
-from simfl.components.targets import Targets
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats
 

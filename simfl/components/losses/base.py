@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
 
-from simfl.components.targets import Targets, unfit
+from simfl.components.data_targets import Targets, unfit
 from simfl.core.circumstances import Circumstances
 from simfl.core.component import Component, overrides
 from simfl.core.registry import Registry

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
 
+from simfl.components.data_targets import Targets
 from simfl.components.losses.base import Loss, losses
-from simfl.components.targets import Targets
 from simfl.core.circumstances import Circumstances
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from simfl.components.data_targets import Targets
 from simfl.components.metrics.answers import truth
 from simfl.components.metrics.base import Better, QualityMetric, quality_metrics
-from simfl.components.targets import Targets
 from simfl.core.types import Flags, Floats
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from simfl.components.targets import Targets, unfit
+from simfl.components.data_targets import Targets, unfit
 from simfl.core.circumstances import Circumstances
 from simfl.core.component import Component
 from simfl.core.registry import Registry

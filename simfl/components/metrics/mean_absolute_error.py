@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from simfl.components.data_targets import Targets
 from simfl.components.metrics.base import Better, QualityMetric, quality_metrics
-from simfl.components.targets import Targets
 from simfl.core.types import Floats
 
 

@@ -11,6 +11,7 @@ from typing_extensions import override
 from simfl.core.arguments import called, require_kind, require_several
 from simfl.core.target import MetricTarget, parse_target
 from simfl.errors import InputError, NameNotFound, nearest
+from simfl.runs.results.asked_targets import as_targets
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.metric import (
     ACCURACY,
@@ -29,7 +30,6 @@ from simfl.runs.results.metric import (
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_targets, can_reach, have_accuracy, untrained
 from simfl.runs.results.statistics import Figure, Ratio, paired_difference, paired_ratio
-from simfl.runs.results.target import as_targets
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.components.data_targets import Targets
 from simfl.components.datasets.own.rows import Rows
-from simfl.components.targets import Targets
 from simfl.errors import InputError
 
 ENOUGH = 20

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, model_validator
 from typing_extensions import override
 
+from simfl.components.data_targets import Targets
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
 from simfl.components.datasets.own.as_targets import as_targets
 from simfl.components.datasets.own.rows import Rows
-from simfl.components.targets import Targets
 from simfl.core.code import folder_beside
 from simfl.core.files import similar_file
 from simfl.core.seeds import Seeds
