@@ -22,23 +22,30 @@ def seen_unequally(groups: Groups, targets: Sequence[float] | None = None) -> li
         groups: the runs, by variant.
         targets: those asked about (None: the scenarios').
     """
-    runs = all_runs(groups)
-    asked = all_targets(runs) if targets is None else targets
-    if not asked or untrained(runs):
+    asked = _asked(groups, targets)
+    if not asked or untrained(all_runs(groups)):
         return []
-    every = {
-        name: int(runs[0].written("evaluation", "every") or 1) for name, runs in groups.items()
-    }
+    every = {name: _every(runs[0]) for name, runs in groups.items()}
     if len(set(every.values())) < 2:
         return _seen_at_the_end(groups, every, asked) if len(groups) > 1 else []
-    listed = formats.listed([f"{_every(n)} with {name}" for name, n in every.items()], SOME)
+    listed = formats.listed([f"{_in_words(n)} with {name}" for name, n in every.items()], SOME)
     return [
         f"models were judged {listed}; a target counts from the evaluation that first saw it, "
         "so that variants judged less often seem slower."
     ]
 
 
-def _every(rounds: int) -> str:
+def _asked(groups: Groups, targets: Sequence[float] | None) -> Sequence[float]:
+    """Return the targets asked about: those given, or else the scenarios'."""
+    return all_targets(all_runs(groups)) if targets is None else targets
+
+
+def _every(run: RunResult) -> int:
+    """Return every how many rounds a run's model is judged."""
+    return int(run.written("evaluation", "every") or 1)
+
+
+def _in_words(rounds: int) -> str:
     return "every round" if rounds == 1 else f"every {rounds:,} rounds"
 
 
@@ -74,11 +81,10 @@ def seen_late(groups: Groups, targets: Sequence[float] | None = None) -> list[st
         groups: the runs, by variant.
         targets: those asked about (None: the scenarios').
     """
-    runs = all_runs(groups)
-    asked = all_targets(runs) if targets is None else targets
-    every = {int(run.written("evaluation", "every") or 1) for run in runs}
+    every = {_every(run) for run in all_runs(groups)}
     if len(every) > 1 or every == {1}:  # see `seen_unequally`
         return []
+    asked = _asked(groups, targets)
     unseen = {
         name: max((_unseen_s(run, target) for run in own for target in asked), default=0.0)
         for name, own in groups.items()
@@ -91,7 +97,7 @@ def seen_late(groups: Groups, targets: Sequence[float] | None = None) -> list[st
     if not told:
         return []
     return [
-        f"models were judged {_every(*every)}: targets may have "
+        f"models were judged {_in_words(*every)}: targets may have "
         f"been reached before that was seen, by up to {formats.listed(told, SOME)}."
     ]
 
@@ -117,8 +123,7 @@ def never_judged(groups: Groups, targets: Sequence[float] | None = None) -> list
         groups: the runs, by variant.
         targets: those asked about (None: the scenarios').
     """
-    runs = all_runs(groups)
-    asked = all_targets(runs) if targets is None else targets
+    asked = _asked(groups, targets)
     names = [
         name
         for name, own in groups.items()

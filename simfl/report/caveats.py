@@ -10,19 +10,9 @@ import numpy as np
 
 from simfl.core.rows import MOVED
 from simfl.core.words import owners
-from simfl.report import formats
-from simfl.report.cadence import never_judged, seen_late, seen_unequally
+from simfl.report import cadence, formats, mishaps
 from simfl.report.charts.base import Groups
 from simfl.report.formats import FEW, SOME
-from simfl.report.mishaps import (
-    cut_off,
-    diverged,
-    ended_early,
-    overspent,
-    roundless,
-    short_of_memory,
-    unheard,
-)
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import judged_on
 
@@ -56,20 +46,20 @@ def caveats(
         waste: whether wasted bytes are told.
     """
     return {
-        "Diverged": diverged(groups),
-        "Never counted": unheard(groups),
-        "No round": roundless(groups),
-        "Ended early": ended_early(groups),
-        "Over budget": overspent(groups),
-        "Too little memory": short_of_memory(groups),
+        "Diverged": mishaps.diverged(groups),
+        "Never counted": mishaps.unheard(groups),
+        "No round": mishaps.roundless(groups),
+        "Ended early": mishaps.ended_early(groups),
+        "Over budget": mishaps.overspent(groups),
+        "Too little memory": mishaps.short_of_memory(groups),
         NOT_MEANT: not_meant(groups),
         "Not of one thing": unlike(groups),
-        "Looked at unequally": seen_unequally(groups, targets),
-        "Looked at seldom": seen_late(groups, targets),
-        "Never looked at": never_judged(groups, targets),
+        "Looked at unequally": cadence.seen_unequally(groups, targets),
+        "Looked at seldom": cadence.seen_late(groups, targets),
+        "Never looked at": cadence.never_judged(groups, targets),
         "Unequal rounds": unequal_rounds(groups) if rounds else [],
         "Energy in part": unpowered(groups) if energy else [],
-        "Cut off": cut_off(groups) if waste else [],
+        "Cut off": mishaps.cut_off(groups) if waste else [],
         "Alike": alike(groups),
     }
 
