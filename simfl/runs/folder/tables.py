@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simfl.core.types import Flags
-from simfl.errors import InputError
+from simfl.errors import InputError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +58,18 @@ def filled(path: Path, column: str) -> Flags:
     with _whole_lines(path, column) as whole:
         cells = pd.read_csv(whole, usecols=[column], dtype=str, keep_default_na=False)[column]
     return (cells != "").to_numpy(dtype=np.bool_)
+
+
+def column_of(table: "pd.DataFrame", name: str) -> NDArray[Any]:
+    """Return `(rows,)` one column of a table.
+
+    Raises:
+        InputError: it has none of that name.
+    """
+    if name not in [*table.columns]:
+        raise InputError(f"there is no column {name!r}{nearest(str(name), table.columns)}")
+    column: NDArray[Any] = table[name].to_numpy()
+    return column
 
 
 @contextmanager

@@ -4,24 +4,19 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.rows import MOVED, RoundRow, header
+from simfl.core.rows import MOVED
 from simfl.core.target import metric_of, parse_target
 from simfl.core.types import Floats, Ids
-from simfl.errors import InputError, nearest
-from simfl.runs.folder.files import RunFiles
+from simfl.errors import InputError
 from simfl.runs.folder.folder import PROVENANCE, SUMMARY
-from simfl.runs.folder.measures import RoundTimes, gini, normalised_times, terminal_accuracy
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simfl.components.losses.base import Loss
-    from simfl.scenario.criteria import Criteria
+from simfl.runs.folder.measures import RoundTimes, gini, normalised_times
+from simfl.runs.folder.tables import column_of
+from simfl.runs.results.judged import JudgedRun
 
 
 @dataclass(frozen=True)
@@ -34,16 +29,8 @@ class Reached:
     energy_j: float
 
 
-class RunResult(RunFiles):
+class RunResult(JudgedRun):
     """What came of a run: everything is a fold over the files of its folder."""
-
-    def of_rounds(self, name: str) -> NDArray[Any]:
-        """Return `(rounds,)` a column of `rounds`.
-
-        Raises:
-            InputError: there is none of that name.
-        """
-        return _column(self.round_rows, name)
 
     def of_clients(self, name: str) -> NDArray[Any]:
         """Return `(participations,)` a column of `clients`.
@@ -51,17 +38,12 @@ class RunResult(RunFiles):
         Raises:
             InputError: there is none of that name.
         """
-        return _column(self.client_rows, name)
+        return column_of(self.client_rows, name)
 
     @cached_property
     def short_rounds(self) -> int:
         """Rounds in which fewer clients took part than were asked for."""
         return int((self.of_rounds("missing") > 0).sum())
-
-    @property
-    def n_rounds(self) -> int:
-        """Aggregations made."""
-        return len(self.round_rows)
 
     @cached_property
     def end_s(self) -> float:
@@ -86,116 +68,6 @@ class RunResult(RunFiles):
             return np.full(self.n_rounds, np.nan)
         booked = self.round_rows["energy_j"].cumsum()
         return (booked + self.round_rows["in_flight_energy_j"].fillna(0)).to_numpy(np.float64)
-
-    @cached_property
-    def evaluated(self) -> Ids:
-        """`(evaluations,)` indices of the rounds whose model's accuracy is known.
-
-        A loss that knows no right answers has none; see `judged_in_time`.
-        """
-        return np.flatnonzero(np.isfinite(self.of_rounds("accuracy")))
-
-    @cached_property
-    def _accuracies(self) -> Floats:
-        """`(evaluations,)` of the rounds that were `evaluated`."""
-        return np.asarray(self.of_rounds("accuracy")[self.evaluated], dtype=np.float64)
-
-    @cached_property
-    def last_evaluation(self) -> dict[str, float]:
-        """What the last evaluation gave, by column of `rounds` (NaN: no number; empty: none yet).
-
-        Where the loss knows no right answers it has no accuracy, and where the model has diverged
-        no loss.
-        """
-        metrics = [name for name in self.round_rows.columns if name not in header(RoundRow)]
-        last = self.summary.get("last_evaluation") if self.finished else None
-        if last is None:
-            judged = np.flatnonzero(self.judged_in_time[: self.n_rounds])
-            if not len(judged):
-                return {}
-            last = self.round_rows.iloc[judged[-1]]
-        numbers = {name: last.get(name) for name in ("accuracy", "loss", *metrics)}
-        return {name: math.nan if x is None else float(x) for name, x in numbers.items()}
-
-    @property
-    def final_accuracy(self) -> float:
-        """Of the last evaluation (NaN: there was none)."""
-        return self.last_evaluation.get("accuracy", math.nan)
-
-    @cached_property
-    def _loss_with_error(self) -> "Loss | None":
-        """The loss, where an error is told of it in place of an accuracy (None: it is not)."""
-        from simfl.components.losses.base import losses
-
-        judged = self.last_evaluation
-        # Code of the user's own is not imported to look at what it gave.
-        known = self.component("training", "loss") in losses.names()
-        if not judged or math.isfinite(judged["accuracy"]) or not known:
-            return None
-        loss = losses.parse(self.written("training", "loss"))
-        return loss if loss.error else None
-
-    @cached_property
-    def error(self) -> tuple[str, float] | None:
-        """Name and value of the error at the last evaluation, where the loss has no accuracy.
-
-        NaN: the model has diverged.
-        """
-        if (loss := self._loss_with_error) is None:
-            return None
-        last = self.last_evaluation["loss"]
-        return loss.error, math.nan if self.loss_is_lost else loss.error_of(last)
-
-    def errors(self, name: str) -> Floats:
-        """Return `(rounds,)` the error of that name (NaN: not evaluated, or the loss has none)."""
-        loss = self._loss_with_error
-        if loss is None or loss.error != name:
-            return np.full(self.n_rounds, np.nan)
-        mean_losses = self.of_rounds("loss").astype(np.float64).tolist()
-        return np.array([loss.error_of(x) if math.isfinite(x) else math.nan for x in mean_losses])
-
-    @property
-    def metrics(self) -> dict[str, float]:
-        """What the last evaluation measured beside accuracy and loss, by column (NaN: no number).
-
-        Where nothing was evaluated there is none.
-        """
-        return {k: x for k, x in self.last_evaluation.items() if k not in ("accuracy", "loss")}
-
-    @property
-    def loss_is_lost(self) -> bool:
-        """Whether the last model that was judged has diverged: its loss is no finite number."""
-        return not math.isfinite(self.last_evaluation.get("loss", 0.0))
-
-    @property
-    def best_accuracy(self) -> float:
-        """The highest of all evaluations (NaN: there was none)."""
-        return float(self._accuracies.max()) if len(self._accuracies) else math.nan
-
-    @property
-    def terminal_accuracy(self) -> float:
-        """Mean over the evaluations of the last 50 rounds (NaN: there was none)."""
-        rounds = self.of_rounds("round")[self.evaluated].tolist()
-        judged = zip(rounds, self._accuracies.tolist(), strict=True)
-        accuracy = terminal_accuracy(judged, self.n_rounds)
-        return math.nan if accuracy is None else accuracy
-
-    @cached_property
-    def criteria(self) -> "Criteria":
-        """What its models were judged by, as far as its folder tells."""
-        from simfl.runs.folder.criteria import criteria_of
-
-        return criteria_of(self.scenario, self.provenance)
-
-    def judged_by(self, name: str) -> Floats:
-        """Return `(rounds,)` the accuracy, the loss, its error or a metric, by its name.
-
-        NaN: not evaluated, or there is none of that name.
-        """
-        metrics = [column for column in self.round_rows.columns if column not in header(RoundRow)]
-        if name in ("accuracy", "loss", *metrics):
-            return self.of_rounds(name).astype(np.float64)
-        return self.errors(name)
 
     def reached(self, target: float | str) -> Reached | None:
         """Return when a model that was judged first had reached `target`; None: never.
@@ -351,15 +223,3 @@ class RunResult(RunFiles):
 
         html: str = pd.DataFrame([self.facts]).to_html(index=False, na_rep="")
         return html
-
-
-def _column(table: "pd.DataFrame", name: str) -> NDArray[Any]:
-    """Return `(rows,)` one column of a table of a run.
-
-    Raises:
-        InputError: it has none of that name.
-    """
-    if name not in [*table.columns]:
-        raise InputError(f"there is no column {name!r}{nearest(str(name), table.columns)}")
-    column: NDArray[Any] = table[name].to_numpy()
-    return column
