@@ -17,12 +17,10 @@ from typing import Any
 import pytest
 
 from simfl import Options, Scenario, run
-from simfl.components.optimizers.sgd import Sgd
 from simfl.core.machine.processes import portable
 from simfl.errors import ComponentError, InputError, NameNotFound, RunError, ScenarioError
-from simfl.runs.estimate import estimate
 from simfl.runs.job import Job
-from simfl.runs.many import Watch, planned
+from simfl.runs.many import Watch
 from simfl.runs.pools.processes import call_all
 from simfl.runs.progress import Progress
 from simfl.runs.run_jobs import resume_all
@@ -278,90 +276,6 @@ def test_the_end_of_the_command_ends_all_processes_and_leaves_runs_that_resume(
     run(long, tmp_path / "out", TWO, go_on=True)
     run(long, tmp_path / "expected", Options(jobs=1))
     assert contents(tmp_path / "out") == contents(tmp_path / "expected")
-
-
-def test_estimates_grow_with_the_work() -> None:
-    small = estimate(scenario({}))
-    for path, value in (
-        ("rounds.stop.rounds", 40), ("rounds.clients", 8), ("training.epochs", 20),
-        ("model.hidden", [800]), ("data.dataset.samples", 2400),
-    ):  # fmt: skip
-        assert estimate(scenario({}, **{path: value})).host_s > small.host_s, path
-    dealt = {"name": "dirichlet_skewness", "samples": 500}
-    shared = {path: estimate(scenario({}, **{"data.partition": {**dealt, **more}})).host_s
-              for path, more in (("few", {}), ("many", {"samples": 2000}))}  # fmt: skip
-    assert shared["many"] > shared["few"] > small.host_s
-    assert estimate(scenario({}), time_only=True).host_s < small.host_s
-    assert small.rounds == 4
-
-
-def test_a_shorter_log_takes_less_of_the_disk(tmp_path: Path) -> None:
-    """`--dry-run` told of the full one, however it was to be written."""
-    plan, sizes = scenario({}), list[float]()
-    for options in (
-        Options(time_only=True),
-        Options(time_only=True, compress_log=True),
-        Options(time_only=True, log="rounds"),
-        Options(time_only=True, log="none"),
-    ):
-        [result] = run(plan, tmp_path / str(len(sizes)), options)
-        files = [*result.folder.glob("events.*"), *result.folder.glob("*.csv")]
-        told = estimate(plan, True, options.log, options.compress_log).disk_bytes
-        assert 1 / 4 < told / sum(file.stat().st_size for file in files) < 4, options
-        sizes.append(told)
-    assert sizes == sorted(sizes, reverse=True)
-
-
-def test_what_the_compiled_kernel_trains_is_estimated_by_its_rates() -> None:
-    """FedProx costs nothing beside; a loss that the kernel does not know is PyTorch's to train."""
-    two = {"data.dataset.classes": 2, "training.epochs": 100}
-    fast = estimate(scenario({}, **two, **{"training.proximal": 0.1}))
-    slow = estimate(scenario({}, **two, **{"training.loss": "binary_cross_entropy"}))
-    assert slow.host_s > 2 * fast.host_s
-
-
-class OwnSgd(Sgd):
-    """The compiled kernel does not know it."""
-
-
-def test_what_pytorch_trains_one_client_after_the_other_is_worth_a_second_process() -> None:
-    """As modules of a user's own are: a sweep of minutes was told as seconds, and not split."""
-    of_a_step = {}
-    for name in ("mlp", "cnn"):
-        changes = {"model": name, "training.optimizer.name": "tests.runs.test_many:OwnSgd"}
-        large, small = (
-            estimate(scenario({}, **changes, **{"training.batch_size": size}))
-            for size in (30, 1)  # samples of a client; as much arithmetic in more steps
-        )
-        steps = 4 * 4 * 2 * (30 - 1)
-        of_a_step[name] = (small.host_s - large.host_s) / steps
-    assert of_a_step["mlp"] < 1e-4 < of_a_step["cnn"] < 1e-3
-
-
-def test_a_deep_network_is_estimated_by_what_pytorch_makes_of_one() -> None:
-    """A round of W5 took 5.9 s on a slow day (2.3 in benchmarks/results); 44 s were told."""
-    data = {"name": "synthetic_images", "channels": 3, "size": 32, "samples": 600}
-    deep = scenario(
-        {},
-        **{"data.dataset": data, "model": "resnet", "training.epochs": 1, "fleet.count": 12},
-        **{"training.batch_size": 25, "rounds.clients": 2, "rounds.stop.rounds": 1},
-    )
-    assert 0.4 < estimate(deep).host_s / 5.9 < 3
-
-
-@pytest.mark.parametrize("time_only", [True, False])
-def test_a_large_fleet_takes_memory(time_only: bool) -> None:
-    """As docs/scale.md has it: ten million devices are 0.9 GB beyond the libraries."""
-    few, many = (
-        estimate(scenario({}, **{"fleet.count": count}), time_only) for count in (100, 10_000_100)
-    )
-    more = many.memory_bytes - few.memory_bytes
-    assert 0.9e9 < more < (1e9 if time_only else 2e9)
-
-
-def test_the_quickstart_is_not_worth_a_second_process() -> None:
-    quickstart = Scenario.load(Path(__file__).parents[2] / "scenarios" / "quickstart.yaml")
-    assert planned([estimate(quickstart)] * 4, Options())[0] == 1
 
 
 class Stopped(Exception):
