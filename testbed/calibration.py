@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from simfl import Scenario
 from simfl.build.builder import Builder
-from simfl.build.calibrate import Device, calibrated
-from simfl.build.calibrated_fleet import fleet
+from simfl.build.calibration.calibrate import Device, calibrated
+from simfl.build.calibration.calibrated_fleet import fleet
 from simfl.errors import InputError
 from simfl.scenario.parts.fleet import Group
 from testbed.given import server_is_limited

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
-from simfl.build.calibrate import Device
-from simfl.build.calibrated_fleet import compute_noise, distributed, lognormal
+from simfl.build.calibration.calibrate import Device
+from simfl.build.calibration.calibrated_fleet import compute_noise, distributed, lognormal
 from simfl.report.fleet.picture import COLOURS, finish
 from simfl.report.fleet.survey import PHASES
 

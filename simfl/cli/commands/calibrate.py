@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from simfl.build.calibrate import Device
+    from simfl.build.calibration.calibrate import Device
 
 
 @app.command("calibrate")
@@ -46,9 +46,9 @@ def calibrate_command(
 
     import yaml
 
-    from simfl.build.calibrate import calibrated
-    from simfl.build.calibrated_fleet import fleet
-    from simfl.build.measurements import measurements
+    from simfl.build.calibration.calibrate import calibrated
+    from simfl.build.calibration.calibrated_fleet import fleet
+    from simfl.build.calibration.measurements import measurements
     from simfl.core.files import write_output
     from simfl.errors import InputError
     from simfl.report import calibration_picture
@@ -80,7 +80,7 @@ def calibrate_command(
 
 def _tell(table: "pd.DataFrame", devices: "Sequence[Device]", latency: str) -> None:
     """Print what was found of each device, and what was not measured."""
-    from simfl.build.calibrate import left_out, without_latency
+    from simfl.build.calibration.calibrate import left_out, without_latency
 
     typer.echo(
         f"{'client':<16}{'samples/s':>12}{'down Mbit/s':>12}{'up Mbit/s':>12}{'latency ms':>12}"

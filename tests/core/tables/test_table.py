@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from simfl.build.measurements import COLUMNS, measurements
+from simfl.build.calibration.measurements import COLUMNS, measurements
 from simfl.core.tables.frame import read_frame
 from simfl.core.tables.table import read_table
 from simfl.errors import InputError

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from simfl import Scenario
-from simfl.build.calibrate import Device, calibrated
-from simfl.build.calibrated_fleet import MANY, fleet
+from simfl.build.calibration.calibrate import Device, calibrated
+from simfl.build.calibration.calibrated_fleet import MANY, fleet
 from simfl.cli import main
 from simfl.core.units import DURATION, parse_quantity
 from simfl.errors import InputError

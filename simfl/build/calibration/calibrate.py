@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from simfl.build.robust_fit import fit, leverage
+from simfl.build.calibration.robust_fit import fit, leverage
 from simfl.core.types import Floats
 from simfl.core.words import few
 from simfl.errors import InputError

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from simfl.build.calibrate import Device
+from simfl.build.calibration.calibrate import Device
 from simfl.core.types import Floats
 from simfl.core.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, format_quantity
 from simfl.errors import InputError

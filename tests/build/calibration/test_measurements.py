@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from simfl.build.measurements import measurements
+from simfl.build.calibration.measurements import measurements
 from simfl.errors import InputError
 
 HEADER = "client,samples,epochs,download_s,download_bytes,compute_s,upload_s,upload_bytes"
