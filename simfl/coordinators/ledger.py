@@ -14,7 +14,18 @@ Execute = Callable[[Sequence[WorkOrder]], Sequence[WorkResult]]
 
 
 class Ledger:
-    """Keeps orders until their results are needed, or forgets them if they never are."""
+    """Keeps orders until their results are needed, or forgets them if they never are.
+
+    Whatever is told of an order that is not open raises `RunError`.
+
+    Args:
+        execute: orders -> their results, in the same order.
+
+    Attributes:
+        issued: orders handed to devices.
+        dropped: those of them whose results never arrive.
+        computed: those whose results were needed.
+    """
 
     def __init__(self, execute: Execute) -> None:
         self._execute = execute
@@ -27,7 +38,11 @@ class Ledger:
         return [self._open[key] for key in sorted(self._open)]
 
     def issue(self, order: WorkOrder) -> WorkOrder:
-        """Record that `order` was handed to its device."""
+        """Record that `order` was handed to its device.
+
+        Raises:
+            RunError: one of the same client and issue is open.
+        """
         key = order.key
         if key in self._open:
             raise RunError(f"client {order.client} was given issue {order.issue} twice")

@@ -145,6 +145,9 @@ class GrowingFile:
         """Write what waits and close; safe to call twice.
 
         A power failure takes nothing of it then: who finds a summary finds all that it sums up.
+
+        Raises:
+            RunError: the disk is full, or the file was deleted meanwhile.
         """
         if self._descriptor >= 0:
             try:

@@ -162,5 +162,5 @@ def pointer(array: NDArray[np.generic] | None) -> int | None:
 
 
 def pointers(addresses: Iterable[int]) -> NDArray[np.uintp]:
-    """Return an array of addresses."""
+    """Return `(n,)` addresses as an array, which C can be given."""
     return np.fromiter(addresses, dtype=np.uintp)

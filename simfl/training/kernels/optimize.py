@@ -66,6 +66,9 @@ class LaneOptimizer:
             gradients: parts `(a, ...)` of the mean gradients; overwritten.
             rates: `(a, 1)` learning rates.
             number: which step it is `()`, where it is recorded (None: the next).
+
+        Raises:
+            TypeError: the optimizer returns something.
         """
         self._steps += 1
         if self._adjusts:

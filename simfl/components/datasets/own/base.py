@@ -203,7 +203,7 @@ def _standard(x: NDArray[Any], train: Flags) -> NDArray[np.float32]:
 
 
 def grouped(owners: NDArray[Any]) -> list[NDArray[np.int64]]:
-    """Return per owner, in order, the rows that are its."""
+    """Return for each owner, in order, the rows `(m,)` that are its; `owners` is `(n,)`."""
     _, owner = np.unique(owners, return_inverse=True)
     order = np.argsort(owner, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(owner[order])) + 1)
