@@ -5,9 +5,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from simfl.components.aggregators.base import Aggregator
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.aggregators.trimmed_mean import TrimmedMean
 from simfl.components.models import linear_layers
+from simfl.components.models.base import Model
 from simfl.components.selectors.base import Selector
 from simfl.components.workloads.base import Workload
 from simfl.components.workloads.coreset import CoresetTraining
@@ -28,6 +30,8 @@ SHORTEST_BATCH_S = 1e-4
 """Less than PyTorch takes for a mini-batch of the smallest model on a desktop's core."""
 Caution = tuple[Location, str]
 """Where something stands, or could, and what is to be known of it."""
+Setting = tuple[Location, bool, str]
+"""Where it stands, or could, whether it is sure to change nothing, and why it does not."""
 
 
 def cautions(scenario: Scenario) -> Iterator[Caution]:
@@ -58,11 +62,30 @@ def _of_samples(scenario: Scenario) -> Iterator[Caution]:
         )
 
 
-def _settings(scenario: Scenario) -> Iterator[tuple[Location, bool, str]]:
-    """Yield settings: where, whether it is sure to change nothing, and why it does not.
+def _settings(scenario: Scenario) -> Iterator[Setting]:
+    """Yield settings that may change nothing.
 
     What components of the user's own do with settings is not known.
     """
+    yield from _of_fleet(scenario)
+    yield from _of_weights(scenario.model)
+    policy, workload, selection = (
+        scenario.rounds.policy, scenario.training.workload, scenario.selection
+    )  # fmt: skip
+    if not users_own([policy, workload]):
+        yield ("training", "workload"), *_of_workload(policy, workload)
+    if isinstance(workload, CoresetTraining) and not users_own([workload, workload.method]):
+        free = {workload.method.uses(convex) for convex in (False, True)} <= {"inputs", "none"}
+        path = ("training", "workload", "feature_cost")
+        yield path, workload.feature_cost > 0 and free, "this coreset needs no pass over the data"
+    idle = not (selection.charge_probes or overrides(selection, Selector.probe))
+    yield ("selection", "charge_probes"), idle, "it asks clients nothing"
+    if type(policy) is Synchronous:
+        yield from _of_rounds(policy)
+        yield _of_trimming(policy, scenario.aggregation, scenario.rounds.clients)
+
+
+def _of_fleet(scenario: Scenario) -> Iterator[Setting]:
     for index, group in enumerate(scenario.fleet):
         limited = {"downlink", "uplink"} & group.traced or not all(
             _is_unlimited(draw) for draw in (group.downlink, group.uplink)
@@ -71,39 +94,17 @@ def _settings(scenario: Scenario) -> Iterator[tuple[Location, bool, str]]:
         why = "its links have no limit that could vary"
         yield ("fleet", index, "link_jitter"), jitters and not limited, why
         stays = group.availability.name == "always" and group.battery is None
-        yield (
-            ("fleet", index, "on_offline"),
-            group.on_offline != "abort" and stays,
-            "its devices are always online",
-        )
-    model = scenario.model
+        idle = group.on_offline != "abort" and stays
+        yield ("fleet", index, "on_offline"), idle, "its devices are always online"
+
+
+def _of_weights(model: Model) -> Iterator[Setting]:
     drawn = getattr(model, "init", "pytorch") != "pytorch"
     given = model.weights_file is not None and not users_own([model])
     whole = given and not model.reinitialised
     yield ("model", "init"), drawn and whole, "weights are those of `weights_file`"
     lone = bool(model.reinitialised) and model.weights_file is None
     yield ("model", "reinitialised"), lone, "there is no `weights_file`, so all are drawn"
-    policy, workload = scenario.rounds.policy, scenario.training.workload
-    if not users_own([policy, workload]):
-        yield ("training", "workload"), *_of_workload(policy, workload)
-    if isinstance(workload, CoresetTraining) and not users_own([workload, workload.method]):
-        free = {workload.method.uses(convex) for convex in (False, True)} <= {"inputs", "none"}
-        path = ("training", "workload", "feature_cost")
-        yield path, workload.feature_cost > 0 and free, "this coreset needs no pass over the data"
-    selection = scenario.selection
-    probes = overrides(selection, Selector.probe)
-    idle = not (selection.charge_probes or probes)
-    yield ("selection", "charge_probes"), idle, "it asks clients nothing"
-    if type(policy) is Synchronous:
-        yield from _of_rounds(policy)
-        aggregator, clients = scenario.aggregation, scenario.rounds.clients
-        yield (
-            ("aggregation", "trim"),
-            type(aggregator) is TrimmedMean
-            and policy.late == "drop"
-            and not whole_share(aggregator.trim, clients),
-            f"this share of {clients} updates is none at all",
-        )
 
 
 def _of_workload(policy: RoundPolicy, workload: Workload) -> tuple[bool, str]:
@@ -120,7 +121,7 @@ def _of_workload(policy: RoundPolicy, workload: Workload) -> tuple[bool, str]:
     return gives_way and not timed, why
 
 
-def _of_rounds(policy: Synchronous) -> Iterator[tuple[Location, bool, str]]:
+def _of_rounds(policy: Synchronous) -> Iterator[Setting]:
     untimed, of_all = policy.deadline is None, policy.over_select == 1
     why = "there is no deadline"
     yield ("rounds", "policy", "enforce"), untimed and not policy.enforce, why
@@ -129,6 +130,15 @@ def _of_rounds(policy: Synchronous) -> Iterator[tuple[Location, bool, str]]:
         policy.late == "carry" and of_all and (untimed or not policy.enforce),
         why if untimed else "the deadline is not enforced",
     )
+
+
+def _of_trimming(policy: Synchronous, aggregator: Aggregator, clients: int) -> Setting:
+    idle = (
+        type(aggregator) is TrimmedMean
+        and policy.late == "drop"
+        and not whole_share(aggregator.trim, clients)
+    )
+    return ("aggregation", "trim"), idle, f"this share of {clients} updates is none at all"
 
 
 def _of_aggregation(scenario: Scenario) -> Iterator[Caution]:
