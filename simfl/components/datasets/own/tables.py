@@ -5,7 +5,7 @@ import re
 import reprlib
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from simfl.errors import InputError
 
 UNNAMED = re.compile(r"Unnamed: \d+")
 """What pandas calls a column without a name."""
+_NAME_FEATURES = "; name the columns to learn from (`features`)"
 
 
 class TableDataset(OwnDataset):
@@ -48,8 +49,32 @@ class TableDataset(OwnDataset):
     @override
     def rows(self) -> Rows:
         columns, file = self.columns(), self.source()
-        names = list(columns)
         labels = (self.label,) if isinstance(self.label, str) else self.label
+        features = self._features(list(columns), labels)
+        inputs = [_numbers(name, columns[name], file, _NAME_FEATURES) for name in features]
+        x = inputs[0] if len(inputs) == 1 and inputs[0].ndim > 1 else np.column_stack(inputs)
+        return Rows(
+            self._shaped(x, file),
+            whose(f"column {labels[0]!r}", columns[labels[0]], file)
+            if len(labels) == 1
+            else np.column_stack([_numbers(name, columns[name], file) for name in labels]),
+            None
+            if self.client is None
+            else whose(f"column {self.client!r}", columns[self.client], file),
+            None if self.test is None else _tested(self.test, columns[self.test], file),
+        )
+
+    def _features(self, names: Sequence[str], labels: Sequence[str]) -> Sequence[str]:
+        """Return the columns to learn from.
+
+        Args:
+            names: of all columns, in the file's order.
+            labels: those with what is to be learned.
+
+        Raises:
+            InputError: there are none, one can't be, or some other option names no column.
+        """
+        file = self.source()
         taken = [name for name in (*labels, self.client, self.test) if name is not None]
         for name in (*taken, *self.features):
             known(name, names, "column", file)
@@ -65,24 +90,13 @@ class TableDataset(OwnDataset):
         features = self.features or [name for name in names if name not in taken]
         if not features:
             raise InputError(f"{file} has no columns to learn from, besides {', '.join(taken)}")
-        hint = "; name the columns to learn from (`features`)"
         if nameless := [name for name in features if UNNAMED.fullmatch(name)]:
             at = names.index(nameless[0]) + 1
             raise InputError(
-                f"{file}: column {at} has no name, as the row numbers that pandas writes{hint}"
+                f"{file}: column {at} has no name, as the row numbers that pandas writes"
+                f"{_NAME_FEATURES}"
             )
-        inputs = [_numbers(name, columns[name], file, hint) for name in features]
-        x = inputs[0] if len(inputs) == 1 and inputs[0].ndim > 1 else np.column_stack(inputs)
-        return Rows(
-            self._shaped(x, file),
-            whose(f"column {labels[0]!r}", columns[labels[0]], file)
-            if len(labels) == 1
-            else np.column_stack([_numbers(name, columns[name], file) for name in labels]),
-            None
-            if self.client is None
-            else whose(f"column {self.client!r}", columns[self.client], file),
-            None if self.test is None else _tested(self.test, columns[self.test], file),
-        )
+        return features
 
     def _shaped(self, x: NDArray[Any], file: Path) -> NDArray[Any]:
         if not self.input_shape:
