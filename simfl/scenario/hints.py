@@ -1,7 +1,7 @@
 """What was meant by a key that is not known where it stands: one beside it, or one elsewhere."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,35 +60,33 @@ class Unknown:
         8. A key beside it, or else one elsewhere, whose description has the word.
         9. All keys beside it.
         """
+        return next(filter(None, self._hints(data)), "")
+
+    def _hints(self, data: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the hints that `hint` numbers, in that order ("": there is none of that kind)."""
         beside = [] if self.owner is None else option_names(self.owner)
-        if hint := _rewritten(self.name, beside) or self._as_target():
-            return hint
-        if meant := [name for name in self.missing if describes(self.owner, name, self.name)]:
-            return listed_hint(meant)
         possible = [name for name in beside if self._fits(name)]
-        if (hint := nearest(self.name, possible, alike=0.9)).startswith(MEANT):
-            return hint
+        yield _rewritten(self.name, beside) or self._as_target()  # 1
+        yield _listed([n for n in self.missing if describes(self.owner, n, self.name)])  # 2
+        yield _meant(nearest(self.name, possible, alike=0.9))  # 3
         elsewhere = self._elsewhere(data)
         fitting = {path: key for path, key in elsewhere.items() if takes(key.field, self.value)}
         sections = {path: key for path, key in elsewhere.items() if not fits(key.field, self.value)}
-        if paths := _called(self.name, fitting) or _called(self.name, sections):
-            if paths == [self.name]:  # which alone says nothing
-                return f"; did you mean {self.name!r} at the top of the scenario?"
-            return listed_hint(paths)
-        if (hint := nearest(self.name, possible)).startswith(MEANT):
-            return hint
-        paths = _called(_alike(self.name, {key.last for key in fitting.values()}), fitting)
-        if paths:
-            return listed_hint(paths)
+        paths = _called(self.name, fitting) or _called(self.name, sections)
+        if paths == [self.name]:  # which alone says nothing
+            yield f"; did you mean {self.name!r} at the top of the scenario?"
+        yield _listed(paths)  # 4
+        yield _meant(nearest(self.name, possible))  # 5
+        yield _listed(_called(_alike(self.name, {key.last for key in fitting.values()}), fitting))
         above = plain(dotted(self.path[:-1]))
         kinds = (key.members for path, key in elsewhere.items() if plain(path) == above)
-        if hint := self._of_others(next(kinds, None)):
-            return hint
-        described = [name for name in beside if describes(self.owner, name, self.name)]
+        yield self._of_others(next(kinds, None))  # 6
         unitless = type(self.value) in (int, float)  # told once the key is where it belongs
-        paths = _called(self.name, elsewhere if unitless else {}) or described
+        paths = _called(self.name, elsewhere if unitless else {})  # 7
+        paths = paths or [name for name in beside if describes(self.owner, name, self.name)]  # 8
         paths = paths or [path for path, key in elsewhere.items() if self._told_by(key)]
-        return listed_hint(paths) if 0 < len(paths) <= MOST else nearest(self.name, beside)
+        yield _listed(paths) if len(paths) <= MOST else ""
+        yield nearest(self.name, beside)  # 9
 
     def _as_target(self) -> str:
         """Return how a value of what evaluations measure is written where a target may stand."""
@@ -162,6 +160,15 @@ def _rewritten(name: str, beside: Sequence[str]) -> str:
         f"; write it nested, `{section}: {written}`; names with dots are for variants, sweeps "
         f"and {called('--set', 'overrides')}"
     )
+
+
+def _listed(meant: Sequence[str]) -> str:
+    return listed_hint(meant) if meant else ""
+
+
+def _meant(hint: str) -> str:
+    """Return a hint of `nearest` if it names one thing, not all there are."""
+    return hint if hint.startswith(MEANT) else ""
 
 
 def _called(name: str, elsewhere: Mapping[str, Key]) -> list[str]:
