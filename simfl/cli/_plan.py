@@ -27,7 +27,7 @@ def show_plan(jobs: "Sequence[Job]", options: "Options", overwrite: bool, go_on:
         jobs: what is to be done.
         options: how.
         overwrite: replace what is in the run folders.
-        go_on: resume interrupted runs.
+        go_on: resume interrupted runs; with `overwrite`, replace only runs of other scenarios.
 
     Raises:
         InputError: they can't be run.

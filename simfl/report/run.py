@@ -39,7 +39,7 @@ def run(
             reused.
         seeds: instead of the scenario's own.
         listen: returns who is to be told of everything that happens in a run.
-        go_on: resume interrupted runs.
+        go_on: resume interrupted runs; with `overwrite`, replace only runs of other scenarios.
         watch: is told now and then how far the runs are, instead of showing it.
         variants: only these (None: all).
         progress: show how far the runs are (None: on a terminal and in a notebook).

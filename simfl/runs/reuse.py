@@ -62,7 +62,7 @@ def keeps(job: Job, time_only: bool, go_on: bool) -> bool:
     refuse_torn(folder)
     if not is_run(folder):
         return False
-    if differing := differences(folder, job.text, time_only) or _other_contents(job):
+    if differing := _differences(job, time_only):
         raise InputError(
             f"{folder} holds the results of a different scenario:\n{differing}\n"
             f"give {called('--overwrite', 'overwrite=True')} to replace them, or another "
@@ -79,6 +79,19 @@ def keeps(job: Job, time_only: bool, go_on: bool) -> bool:
                 f"another {called('--out', 'out')}"
             )
     return True
+
+
+def holds(job: Job, time_only: bool) -> bool:
+    """Return whether the folder of `job` holds a run of it, finished or not, and sound."""
+    try:
+        return is_run(job.folder) and not _differences(job, time_only)
+    except InputError:  # whose it is can't be read any more
+        return False
+
+
+def _differences(job: Job, time_only: bool) -> str:
+    """Return in what the run in the folder of `job` is another, for people; empty: in nothing."""
+    return differences(job.folder, job.text, time_only) or _other_contents(job)
 
 
 def _other_contents(job: Job) -> str:

@@ -18,7 +18,7 @@ from simfl.runs.options import Options
 from simfl.runs.pools.worker import Call
 from simfl.runs.progress import Progress, Tell
 from simfl.runs.results.result import RunResult
-from simfl.runs.reuse import keeps, refuse_foreign, refuse_to_lose_weights
+from simfl.runs.reuse import holds, keeps, refuse_foreign, refuse_to_lose_weights
 from simfl.runs.run import builder_of, resume, run_one
 from simfl.runs.tracking import tracking
 from simfl.scenario import Scenario
@@ -46,7 +46,7 @@ def run_jobs(
             reused.
         listen: returns who is to be told of everything that happens in a run; all runs are then
             made in this process.
-        go_on: resume interrupted runs.
+        go_on: resume interrupted runs; with `overwrite`, replace only runs of other scenarios.
         watch: is told now and then how far the runs are.
         tell_reuse: whether it is logged, at level WARNING, which finished runs are reused.
 
@@ -64,7 +64,7 @@ def run_jobs(
         (job.scenario for job in todo), replaced, f"another {called('--out', 'out')} or name"
     )
     if tell_reuse:
-        _tell_reuse(todo, kept, options.torch_device())
+        _tell_reuse(todo, kept, options.torch_device(), overwrite)
     _do_unfinished(todo, kept, options, watch, listen, overwrite)
     return [RunResult(job.folder) for job in todo]
 
@@ -193,13 +193,13 @@ def is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
     Raises:
         InputError: what the folder holds would be lost, or another process works on it.
     """
-    if overwrite:
+    if overwrite and not (go_on and holds(job, options.time_only)):
         refuse_foreign(job.folder)
         return False
     return keeps(job, options.time_only, go_on)
 
 
-def _tell_reuse(todo: Sequence[Job], kept: Sequence[bool], device: str) -> None:
+def _tell_reuse(todo: Sequence[Job], kept: Sequence[bool], device: str, overwrite: bool) -> None:
     """Tell in a line how many finished runs are reused, and if another kind of device made some."""
     pairs = zip(todo, kept, strict=True)
     reused = [job.folder for job, keep in pairs if keep and is_finished(job.folder)]
@@ -208,8 +208,9 @@ def _tell_reuse(todo: Sequence[Job], kept: Sequence[bool], device: str) -> None:
     devices = sorted({str(read_provenance(folder)["device"]) for folder in reused})
     alike = {name.partition(":")[0] for name in devices} == {device.partition(":")[0]}
     _LOG.warning(
-        "%s there already, finished%s: the results are reused; %s computes them again",
+        "%s there already, finished%s: the results are reused; %s%s computes them again",
         "this very run is" if len(todo) == 1 else f"{len(reused)} of {len(todo)} runs are",
         "" if alike else f", computed on {' and '.join(devices)}",  # not the same bits
         called("--overwrite", "overwrite=True"),
+        " alone" if overwrite else "",
     )

@@ -99,9 +99,10 @@ def test_an_interruption_tells_how_to_go_on_whenever_it_comes(
             ["run", str(file), "--time-only", "--out", "o", "-q"],
             "the runs are done, `simfl report o` tells",
         ),
-        ("simfl.runs.run.simulate", anew, f"{same} with --resume in place of --overwrite goes on"),
+        ("simfl.runs.run.simulate", anew, f"{same} with --resume beside --overwrite goes on"),
         ("simfl.runs.run.simulate", tune, f"{same} goes on"),
-        ("simfl.runs.run.simulate", [*tune, "--overwrite"], f"{same} without --overwrite goes on"),
+        ("simfl.runs.run.simulate", [*anew, "--resume"], f"{same} goes on"),
+        ("simfl.runs.run.simulate", [*tune, "--overwrite"], f"{same} with --resume beside --ov"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(place, interrupted)

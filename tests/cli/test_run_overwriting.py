@@ -57,6 +57,36 @@ def test_other_results_are_not_lost(
     assert summary["rounds"] == 3
 
 
+def test_what_replaced_other_runs_and_was_interrupted_goes_on(
+    file: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Runs of other settings stopped --resume, and --overwrite took from those already made."""
+    run(file, "-q", "--out", "o", "--seeds", "0-3", "--no-report")
+    change = ["--out", "o", "--set", "rounds.clients=6", "--no-report"]
+    run(file, "-q", "--seeds", "0-1", "--overwrite", *change)  # and then it was interrupted
+    summary, provenance = Path("o/default/seed-1/summary.json"), "o/default/seed-3/provenance.json"
+    summary.unlink()
+    Path(provenance).write_text("{")  # nobody knows what that run was
+    before = files(Path("o"))
+    run(file, "--seeds", "0-3", "--resume", *change, code=2)
+    both = ["--seeds", "0-3", "--overwrite", "--resume", *change]
+    run(file, *both, "--dry-run")
+    assert "4 seeds, 3 rounds each, 1 finished and reused, 1 gone on" in capsys.readouterr().out
+    assert files(Path("o")) == before
+    run(file, *both)
+    assert "1 of 4 runs are there" in caplog.messages[-1]
+    assert "--overwrite alone computes them again" in caplog.messages[-1]
+    after = files(Path("o"))
+    begun, now = (
+        [json.loads(there[f"default/seed-{seed}/provenance.json"])["started"] for seed in (0, 1)]
+        for there in (before, after)
+    )
+    assert begun == now
+    for seed in range(4):
+        assert b"clients: 6" in after[f"default/seed-{seed}/scenario.yaml"]
+        assert f"default/seed-{seed}/summary.json" in after
+
+
 def test_a_run_that_is_to_last_longer_is_led_to_fork(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,7 +33,11 @@ def run_command(
     overwrite: shared.Overwrite = False,
     go_on: Annotated[
         bool,
-        typer.Option("--resume", help="Keep finished runs and continue interrupted ones."),
+        typer.Option(
+            "--resume",
+            help="Keep finished runs and continue interrupted ones; with --overwrite, replace only "
+            "those of other settings.",
+        ),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would run, and what it would take.")
@@ -53,8 +57,6 @@ def run_command(
     from simfl.runs.run_jobs import run_jobs
     from simfl.scenario import Document
 
-    if go_on and overwrite:
-        raise InputError("give --resume or --overwrite, not both")
     if seed is not None and seeds is not None:
         raise InputError("give --seed or --seeds, not both")
     chosen = shared.parse_seeds(seeds) if seed is None else [seed]
@@ -74,8 +76,8 @@ def run_command(
         folders = [job.folder for job in todo]
         top = folders[0].parents[1]  # run folders are TOP/VARIANT/seed-N
         output = Output(report, quiet, as_json)
-        instead = " in place of --overwrite" if overwrite else ""
-        again = f"the same command with --resume{instead} goes on"
+        added = "" if go_on else " with --resume" + (" beside --overwrite" if overwrite else "")
+        again = f"the same command{added} goes on"
         progress = shared.progress(output.silent, again)
         with output.of_runs(folders, top), progress as board:
             run_jobs(todo, how, overwrite, go_on=go_on, watch=board, tell_reuse=not quiet)

@@ -62,6 +62,10 @@ def tune_command(
     data_dir: shared.DataDir = None,
     ray_address: shared.RayAddress = None,
     overwrite: shared.Overwrite = False,
+    go_on: Annotated[
+        bool,
+        typer.Option("--resume", help="With --overwrite, replace only trials of other settings."),
+    ] = False,
     allow_code: shared.AllowCode = False,
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
@@ -82,8 +86,8 @@ def tune_command(
     document = _with_options(document, parameters or (), objective, limits or (), trials)
     silent = quiet or as_json
     chosen = shared.parse_seeds(seeds)
-    without = " without --overwrite" if overwrite else ""
-    progress = shared.progress(True, f"the same command{without} goes on")
+    added = " with --resume beside --overwrite" if overwrite and not go_on else ""
+    progress = shared.progress(True, f"the same command{added} goes on")
     with shared.importing(allow_code), progress:
         tuning = tune(
             document,
@@ -92,6 +96,7 @@ def tune_command(
             variant=variant,
             seeds=chosen,
             overwrite=overwrite,
+            go_on=go_on,
             tell=lambda tuning: None if silent else _tell_last(tuning),
         )
     page = write_page(tuning)

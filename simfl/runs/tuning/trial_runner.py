@@ -35,7 +35,8 @@ class TrialRunner:
         options: how to run.
         variant: the one that is tuned, of a scenario that has several.
         seeds: instead of the scenario's own.
-        overwrite: run again what has been run.
+        overwrite: run again what has been run; else it is kept, and what was interrupted resumed.
+        go_on: with `overwrite`, run again only what has been run with other settings.
 
     Attributes:
         base: the scenario that is tuned.
@@ -59,6 +60,7 @@ class TrialRunner:
         variant: str | None,
         seeds: Sequence[int] | None,
         overwrite: bool,
+        go_on: bool,
     ) -> None:
         self.base = read_with(document, [variant] if variant else [])
         self.spec = _looked_for(self.base, document.source, variant)
@@ -77,7 +79,8 @@ class TrialRunner:
         self.folder = out or Path("runs") / f"{self.base.name}-tuning"
         self.gap = 1.0
         self._document, self._variant = document, variant
-        self._options, self._seeds, self._overwrite = options, seeds, overwrite
+        self._options, self._seeds = options, seeds
+        self._overwrite, self._go_on = overwrite, go_on or not overwrite
         self._trials: list[Trial] = []
         self._capped: set[Path] = set()  # runs that end once they can't be the best any more
 
@@ -168,9 +171,7 @@ class TrialRunner:
     def _run(self, todo: Sequence[Job]) -> list[RunResult]:
         if not todo:
             return []
-        return run_jobs(
-            todo, self._options, self._overwrite, go_on=not self._overwrite, tell_reuse=False
-        )
+        return run_jobs(todo, self._options, self._overwrite, go_on=self._go_on, tell_reuse=False)
 
     def _cost(self, run: RunResult) -> float:
         metric = metric_called(self.spec.measured)

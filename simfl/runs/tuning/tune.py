@@ -43,6 +43,7 @@ def tune(
     variant: str | None = None,
     seeds: Sequence[int] | None = None,
     overwrite: bool = False,
+    go_on: bool = False,
     tell: Callable[[Tuning], None] = lambda tuning: None,
 ) -> Tuning:
     """Look for the best choice that the `tune` section of a scenario describes.
@@ -53,7 +54,8 @@ def tune(
         options: how to run.
         variant: the one that is tuned, of a scenario that has several.
         seeds: instead of the scenario's own.
-        overwrite: run again what has been run.
+        overwrite: run again what has been run; else it is kept, and what was interrupted resumed.
+        go_on: with `overwrite`, run again only what has been run with other settings.
         tell: is told after every trial.
 
     Raises:
@@ -62,7 +64,7 @@ def tune(
         RunError: a run failed; the same call goes on with it.
     """
     optuna = _optuna()
-    runner = TrialRunner(document, out, options or Options(), variant, seeds, overwrite)
+    runner = TrialRunner(document, out, options or Options(), variant, seeds, overwrite, go_on)
     sampler = optuna.samplers.TPESampler(seed=runner.base.seed % 2**32)
     asking = optuna.create_study(sampler=sampler)
     with locked(runner.folder):

@@ -221,6 +221,22 @@ def test_it_goes_on_where_it_stopped_and_ends_as_if_it_had_not(tmp_path: Path) -
     assert (tmp_path / "cut" / TRIALS).read_bytes() == (tmp_path / "whole" / TRIALS).read_bytes()
 
 
+def test_one_in_place_of_another_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    """The other's trials stopped it, or with `overwrite` its own were run once more."""
+    links = {"parameters": {"fleet.uplink": ["1 Mbit/s", "2 Mbit/s"]}, "objective": "time"}
+    short = {"seeds": [0], "rounds": {"clients": 4, "stop": {"rounds": 2}}}
+    timed(tmp_path, {**links, "trials": 2}, **short)
+    asked, how = {**short, "training": {"epochs": 3}}, Options(time_only=True)
+    tune(document({**links, "trials": 1}, **asked), tmp_path, how, overwrite=True)  # is stopped
+    first = find_runs([tmp_path / "trial-000"])[0].provenance["started"]
+    wanted = document({**links, "trials": 2}, **asked)
+    tuning = tune(wanted, tmp_path, how, overwrite=True, go_on=True)
+    runs = find_runs([tmp_path])
+    assert [run.scenario["training"]["epochs"] for run in runs] == [3, 3]
+    assert runs[0].provenance["started"] == first
+    assert [trial.state for trial in tuning.trials] == ["done", "done"]
+
+
 @pytest.mark.slow
 def test_more_trials_begin_with_the_same(tmp_path: Path) -> None:
     few = timed(tmp_path, {**CLOCK, "trials": 3})
