@@ -1,4 +1,5 @@
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -26,6 +27,7 @@ from simfl.core.units import (
     format_quantity,
     parse_quantity,
     parse_share,
+    quantity_schema,
 )
 from simfl.errors import UnitError
 from simfl.report.formats import duration
@@ -309,3 +311,29 @@ def test_models_that_refuse_infinity_may_have_unlimited_links() -> None:
 def test_units_are_worth(unit: str, dimension: Dimension, factor: Fraction) -> None:
     for number in ("1", "0.1", "7e-5", "123456.789"):
         assert parse_quantity(f"{number} {unit}", dimension) == float(Fraction(number) * factor)
+
+
+WRITTEN = [
+    *("s", "ms", "hrs", "J/W", "MB/kbps", "furlongs", "m", "S"),
+    *("B", "KiB", "kbits", "Mbps", "bit/s", "GiB/h", "Mb/s", "furlongs/s", "kb", "MB/s/s"),
+    *("sample", "samples/min", "FLOP", "PFLOP/s", "gflop/s"),
+    *("mW", "kWh/h", "Wh", "joules", "kWs", "mAh"),
+]
+
+
+@pytest.mark.parametrize("dimension", DIMENSIONS, ids=lambda dimension: dimension.base)
+def test_the_schema_has_the_units_of_the_reader(dimension: Dimension) -> None:
+    """Whatever looks like a unit was one: editors found no fault with one that is misspelt."""
+    pattern = re.compile(quantity_schema((dimension,))["pattern"])
+    written = [f"{pair} {unit}" for unit in WRITTEN for pair in ("2.5", "3 d 5", "1MB 5")]
+    assert [text for text in written if pattern.search(text)] == [
+        text for text in written if is_read(text, dimension)
+    ]
+
+
+def is_read(text: str, dimension: Dimension) -> bool:
+    try:
+        parse_quantity(text, dimension)
+    except UnitError:
+        return False
+    return True

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
+from itertools import product
 
 from simfl.core.units.dimensions import Dimension
 
@@ -69,10 +70,36 @@ def resolve(unit: str) -> tuple[Fraction, Powers] | None:
     if match[2] is None:
         return factor, powers
     divisor, below = _UNITS[match[2]]
+    return factor / divisor, _over(powers, below)
+
+
+def _over(powers: Powers, below: Powers) -> Powers:
+    """Return what the quotient of two units measures."""
     quotient = dict(powers)
     for quantity, power in below:
         quotient[quantity] = quotient.get(quantity, 0) - power
-    return factor / divisor, frozenset(item for item in quotient.items() if item[1])
+    return frozenset(item for item in quotient.items() if item[1])
+
+
+@cache
+def names_pattern(dimension: Dimension, *, quotients: bool = True) -> str:
+    """Return the regular expression of just those units that `factor_of` knows for `dimension`.
+
+    Args:
+        dimension: what they measure.
+        quotients: with units such as ``MB/s`` beside those that are one name.
+    """
+    alike: dict[Powers, list[str]] = {}
+    for name, (_, powers) in _UNITS.items():
+        alike.setdefault(powers, []).append(name)
+    names = {powers: f"(?:{'|'.join(several)})" for powers, several in alike.items()}
+    base = resolve(dimension.base)
+    wanted = None if base is None else base[1]
+    ways = [text for powers, text in names.items() if powers == wanted]
+    if quotients:
+        pairs = product(names.items(), repeat=2)
+        ways += [f"{a}/{b}" for (above, a), (below, b) in pairs if _over(above, below) == wanted]
+    return "|".join(ways)
 
 
 @cache

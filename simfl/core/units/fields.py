@@ -7,6 +7,7 @@ from pydantic import AllowInfNan, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from simfl.core.units.dimensions import DATA_RATE, DATA_SIZE, DURATION, ENERGY, POWER, Dimension
+from simfl.core.units.factors import names_pattern
 from simfl.core.units.quantity import NUMBER, format_quantity, parse_quantity
 from simfl.core.units.share import format_share, parse_share
 
@@ -77,15 +78,23 @@ def quantity_schema(
 ) -> dict[str, Any]:
     """Return the JSON Schema of the text of a quantity."""
     number = NUMBER.replace("[-+]?", r"\+?", 1)
-    words = "|unlimited|inf" if unlimited else ""
-    sums = [dimension.sum_example for dimension in dimensions if dimension.sum_example]
-    more = r"(?:\s*\d+(?:\.\d*)?\s*[A-Za-zµμ]+)*" if sums else ""
+    ways = [rf"{number}\s*(?:{names_pattern(dimension)})" for dimension in dimensions]
+    sums = [dimension for dimension in dimensions if dimension.sum_example]
+    for dimension in sums:
+        names = names_pattern(dimension, quotients=False)
+        ways.append(rf"(?:\s*{number}\s*(?:{names})){{2,}}")
+    if unlimited:
+        ways += ["unlimited", "inf"]
+    units = ", ".join(unit for dimension in dimensions for unit in dimension.units)
+    name, example = dimensions[0].name, dimensions[0].example
     return {
         "type": "string",
-        "pattern": rf"^\s*(?:{number}\s*[A-Za-zµμ]+(?:/[A-Za-z]+)?{more}{words})\s*$",
-        "examples": [*(dimension.example for dimension in dimensions), *sums],
-        "description": f"{dimensions[0].name}; units: "
-        + ", ".join(unit for dimension in dimensions for unit in dimension.units),
+        "pattern": rf"^\s*(?:{'|'.join(ways)})\s*$",
+        # What editors show where that does not match; validators that don't know it pass it over.
+        "patternErrorMessage": f"expected {name} such as '{example}'; units: {units}",
+        "examples": [dimension.example for dimension in dimensions]
+        + [dimension.sum_example for dimension in sums],
+        "description": f"{name}; units: {units}",
     }
 
 
