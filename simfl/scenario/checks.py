@@ -103,8 +103,7 @@ def objections(
         yield from ((path, message) for message in _asked(component, facts))
     if look and is_to_be_built(scenario.model):
         _ = model.architecture
-    if model.problem is not None:
-        yield model.problem
+    yield from model.problems
 
 
 def is_to_be_built(model: Model) -> bool:
@@ -141,16 +140,16 @@ class _Model:
     """A scenario's model, looked into when somebody asks.
 
     Attributes:
-        problem: where and why it can't be built or trained, if it can't.
+        problems: where and why it can't be built or trained, if it can't.
     """
 
     def __init__(self, scenario: Experiment) -> None:
         self._scenario = scenario
-        self.problem: Objection | None = None
+        self.problems: list[Objection] = []
 
     @cached_property
     def architecture(self) -> Architecture | None:
-        """What is in it (None: see `problem`)."""
+        """What is in it (None: see `problems`)."""
         from simfl.training.architecture import architecture_of, try_with_numbers
         from simfl.training.flat import ModelOptionError
 
@@ -163,9 +162,9 @@ class _Model:
                 try_with_numbers(model, shape, outputs)
             return architecture
         except ModelOptionError as error:
-            self.problem = ("model", error.option), str(error)
+            self.problems = [(("model", option), why) for option, why in error.problems.items()]
         except InputError as error:
-            self.problem = ("model",), str(error)
+            self.problems = [(("model",), str(error))]
         return None
 
 

@@ -108,7 +108,7 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
     if not Layout.of(module).size:
         what = f"model {model.name!r} has no parameters to train"
         if model.frozen:
-            raise ModelOptionError("frozen", f"{what}: all are frozen")
+            raise ModelOptionError({"frozen": f"{what}: all are frozen"})
         raise InputError(what)
     inputs = example_input(module, shape, INPUTS)
     with torch.enable_grad():

@@ -3,7 +3,7 @@
 Parameters that are not (``requires_grad=False``) make another vector, which stays as it is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from math import prod
@@ -23,15 +23,15 @@ MOST_LISTED = 10
 
 
 class ModelOptionError(InputError):
-    """An option of a model's does not fit its parameters.
+    """Options of a model's do not fit its parameters.
 
     Attributes:
-        option: which.
+        problems: why, by option.
     """
 
-    def __init__(self, option: str, message: str) -> None:
-        super().__init__(message)
-        self.option = option
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__("; ".join(problems.values()))
+        self.problems = problems
 
 
 @dataclass(frozen=True)
@@ -139,9 +139,9 @@ def build(model: Model, shape: tuple[int, ...], classes: int, seed: int = 0) -> 
     expect(isinstance(module, nn.Module), "a torch.nn.Module", module)
     _refuse_untrainable(module, model)
     use_batch_statistics(module)
-    for parameter in _called(module, model.frozen, "frozen"):
+    _refuse_unknown(module, {"frozen": model.frozen, "reinitialised": model.reinitialised})
+    for parameter in _called(module, model.frozen):
         parameter.requires_grad_(False)
-    reinitialised(module, model)
     return module
 
 
@@ -161,22 +161,37 @@ def _refuse_untrainable(module: nn.Module, model: Model) -> None:
 
 def reinitialised(module: nn.Module, model: Model) -> list[nn.Parameter]:
     """Return the parameters of `module` that no file sets, as its `model` says."""
-    return _called(module, model.reinitialised, "reinitialised")
+    return _called(module, model.reinitialised)
 
 
-def _called(module: nn.Module, patterns: Sequence[str], option: str) -> list[nn.Parameter]:
-    """Return the parameters whose names fit one of the `patterns` that an `option` lists."""
-    named = dict(module.named_parameters(remove_duplicate=False))  # layers may share a parameter
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in named):
-            raise ModelOptionError(
-                option, f"no parameter is called like {pattern!r}; there are {_listed([*named])}"
-            )
+def _refuse_unknown(module: nn.Module, options: Mapping[str, Sequence[str]]) -> None:
+    """Refuse patterns that `options` list and that fit no parameter's name."""
+    names = [*_named(module)]
+    unfit = {
+        option: [each for each in patterns if not any(fnmatchcase(name, each) for name in names)]
+        for option, patterns in options.items()
+    }
+    problems = {
+        option: f"no parameter is called like {' or '.join(map(repr, patterns))}; there are "
+        f"{_listed(names)}"
+        for option, patterns in unfit.items()
+        if patterns
+    }
+    if problems:
+        raise ModelOptionError(problems)
+
+
+def _called(module: nn.Module, patterns: Sequence[str]) -> list[nn.Parameter]:
+    """Return the parameters whose names fit one of the `patterns`."""
     return [
         parameter
-        for name, parameter in named.items()
+        for name, parameter in _named(module).items()
         if any(fnmatchcase(name, pattern) for pattern in patterns)
     ]
+
+
+def _named(module: nn.Module) -> dict[str, nn.Parameter]:
+    return dict(module.named_parameters(remove_duplicate=False))  # layers may share a parameter
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -192,6 +192,13 @@ def test_refused(frozen: list[str], problem: str) -> None:
     assert problem in line
 
 
+def test_all_patterns_that_fit_nothing_are_told_at_once() -> None:
+    model = {"name": "mlp", "hidden": [8], "frozen": ["a.*", "1.*", "b"], "reinitialised": ["c"]}
+    frozen, reinitialised = complaints(Scenario.from_dict(TINY | {"model": model}))
+    assert "model.frozen: no parameter is called like 'a.*' or 'b'; there are" in frozen
+    assert "model.reinitialised: no parameter is called like 'c'; there are" in reinitialised
+
+
 def test_a_single_pattern(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     path.write_text("data: {dataset: mnist}\nmodel: {name: mlp, frozen: 1.*}\nfleet: {count: 2}\n")
