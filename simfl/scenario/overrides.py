@@ -31,16 +31,22 @@ class Override:
     marks: Mapping[Location, Marks]
 
     @classmethod
-    def read(cls, path: Location, text: str, source: str) -> "Override":
+    def read(cls, path: Location, text: str, source: str, *, removable: bool = True) -> "Override":
         """Return the change of `path` to what YAML `text` holds, which messages call `source`.
+
+        Args:
+            path: what is changed.
+            text: of the value.
+            source: what messages call it.
+            removable: whether it is worth saying that null takes the key away.
 
         Raises:
             ScenarioError: it is empty, or no YAML.
         """
         if not text.strip():
+            null = f" ({source.strip()}null takes the key away)" if removable else ""
             raise ScenarioError(
-                f"{source}: the value is empty; is a variable of the shell not set? "
-                f"({source.strip()}null takes the key away)"
+                f"{source}: the value is empty; is a variable of the shell not set?{null}"
             )
         value, marks = read_yaml(text, source, lines=False)
         return cls(path, value, {path + inner: mark for inner, mark in marks.items()})

@@ -80,7 +80,11 @@ def test_options_say_what_to_look_for(tmp_path: Path, capsys: pytest.CaptureFixt
         ),
         (
             ["-p", "rounds.clients=[1, 2]", "--objective", "time", "--under", "bytes="],
-            "--under bytes=: the value is empty; is a variable of the shell not set?",
+            "--under bytes=: the value is empty; is a variable of the shell not set?\n",
+        ),
+        (  # that null takes the key away is no way out: one must be tuned
+            ["-p", "rounds.clients=", "--objective", "time"],
+            "rounds.clients=: the value is empty; is a variable of the shell not set?\n",
         ),
         (["-p", "rounds.clients=[1, 2]"], "tune: missing key 'objective'"),
         (["--seeds", "x"], "--seeds"),

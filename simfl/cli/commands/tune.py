@@ -137,7 +137,8 @@ def _with_options(
             if path in given_before:
                 raise InputError(f"{option} {text}: {name.strip()} is given twice")
             given_before.add(path)
-            document = document.change(Override.read(path, value, f"{option} {text}"))
+            source = f"{option} {text}"
+            document = document.change(Override.read(path, value, source, removable=False))
     return document
 
 
