@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -122,6 +123,35 @@ def test_a_component_of_ones_own_is_described_with_its_kind(
     assert main(["describe", "mine.py:Net"]) == 2
     told = "'mine.py:Net'; say of which kind it is, such as `simfl describe datasets mine.py:Net`\n"
     assert capsys.readouterr().err.endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("module", "component", "source"),
+    [
+        ("Source: me, 2026.", "Takes all.", "me, 2026."),
+        ("Takes all.\n\nMe, 2026.", "It does.", "Takes all.\n\nMe, 2026."),
+        ("My selectors.", "Takes all.\n\n    Source: me, 2026.", "me, 2026."),
+    ],
+)
+def test_the_source_of_a_component_of_ones_own(
+    module: str,
+    component: str,
+    source: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It was told twice where the docstrings tell it by that word."""
+    monkeypatch.chdir(tmp_path)
+    file = f"sourced{len(module)}{len(component)}.py"  # of which none is imported yet
+    imported = "from simfl.components.selectors.round_robin import RoundRobin"
+    written = [f'"""{module}"""', imported, "class Mine(RoundRobin):", f'    """{component}"""']
+    Path(file).write_text("\n".join(written))
+    command = ["describe", "selector", f"{file}:Mine", "--allow-code"]
+    assert main(command) == 0
+    told = capsys.readouterr().out
+    assert f"\n\nSource: {source}\n\nCode: " in told
+    assert told.count("Source:") == 1
 
 
 @pytest.mark.parametrize("kind", ["losses", "loss", "devices", "availability", "distribution"])

@@ -17,6 +17,8 @@ from simfl.scenario.reference.references import bibtex
 DRAWS = "distributions"
 LISTED = (*KINDS, DRAWS, DEVICES)
 """Kinds of components, and what else is listed by name."""
+_SOURCE = "Source:"
+"""Begins the paragraph of a docstring that tells where a component comes from."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,13 @@ class Description:
     @classmethod
     def of(cls, component: type[Component], kind: str, name: str) -> "Description":
         """Return the description of a component's class, as scenarios `name` it."""
-        module = sys.modules[component.__module__]
+        text, source = _sourced(component)
         marked = "Experimental: options and results may still change.\n\n"
         return cls(
             kind,
             name,
-            marked * component.experimental + _text(component),
-            _text(module),
+            marked * component.experimental + text,
+            source,
             bibtex(plural(kind), name),
             component.__module__,
             options(component),
@@ -101,7 +103,7 @@ class Description:
         blocks = [f"{self.name} ({self.kind})", self.text]
         if self.options:
             blocks.append("Options:\n" + "\n".join(map(option_lines, self.options)))
-        blocks.append(f"Source: {self.source}" if self.source else "")
+        blocks.append(f"{_SOURCE} {self.source}" if self.source else "")
         blocks.append(f"To cite:\n{self.bibtex}" if self.bibtex else "")
         blocks.append(f"Code: {self.module}")
         return "\n\n".join(block for block in blocks if block)
@@ -166,6 +168,15 @@ def summary(component: type[Component] | type[Draw]) -> str:
     """Return the first paragraph of a component's description, in one line."""
     marked = "(experimental) " * getattr(component, "experimental", False)
     return marked + " ".join(_text(component).partition("\n\n")[0].split())
+
+
+def _sourced(component: type[Component]) -> tuple[str, str]:
+    """Return what a component does, and where it comes from: as it says itself, or its module."""
+    paragraphs = _text(component).split("\n\n")
+    own = [each for each in paragraphs if each.startswith(_SOURCE)]
+    text = "\n\n".join(each for each in paragraphs if each not in own)
+    source = "\n\n".join(own) or _text(sys.modules[component.__module__])
+    return text, source.removeprefix(_SOURCE).lstrip()
 
 
 def _text(documented: object) -> str:
