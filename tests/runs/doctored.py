@@ -66,6 +66,7 @@ FORGED: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "nested": ("readable", lambda f: (f / "events.jsonl").write_text("[" * 9**5 + "\n"), ""),
     "no time": ("readable", lambda f: in_log(f, "round", lambda e: e.pop("t")), "events.jsonl:1"),
     "a summary that is a list": ("readable", lambda f: (f / "summary.json").write_text("[]"), ""),
+    "no scenario": ("readable", lambda f: (f / "scenario.yaml").write_text("a"), "scenario.yaml"),
     "a row too short": (
         "readable",
         lambda f: (f / "rounds.csv").write_text("a,b\n1\n"),

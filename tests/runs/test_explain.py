@@ -16,6 +16,7 @@ from simfl.runs.results.anatomy import Anatomy
 from simfl.runs.results.result import RunResult
 from simfl.runs.run import resume
 from simfl.scenario import Scenario
+from tests.run_folders import broken
 from tests.runs.explained import by_deadline, made
 from tests.tiny import TINY
 
@@ -153,9 +154,15 @@ def test_a_deadline_after_questions_may_end_a_round_as_well(tmp_path: Path) -> N
 def test_a_fork_whose_past_is_damaged_is_told(tmp_path: Path) -> None:
     base = by_deadline(tmp_path)
     forked = resume(fork(base.folder, base.of_rounds("end_s")[1], ["rounds.policy.enforce=false"]))
-    (forked.folder / "past-1.yaml").write_text("rounds: 5\n")
-    with pytest.raises(InputError, match="is damaged: its round policies can't be read"):
-        explain(RunResult(forked.folder), what_if=False)
+    past = forked.folder / "past-1.yaml"
+    text = past.read_text()
+    for content in ("rounds: 5\n", "", "- a\n", text[: text.index("rounds:")]):
+        past.write_text(content)
+        told = f"{past} is damaged: it holds no scenario with a `rounds.policy`"
+        with pytest.raises(InputError) as refusal:
+            explain(RunResult(forked.folder), what_if=False)
+        assert str(refusal.value) == told
+        assert broken(forked.folder) == [f"readable ......... BROKEN  {told}"]
 
 
 def test_rounds_go_by_the_policy_of_their_own_time(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 from simfl.errors import InputError
 from simfl.runs.folder.eventlog import decode
-from simfl.runs.folder.folder import event_lines, past_names
+from simfl.runs.folder.files import component_name, value_at
+from simfl.runs.folder.folder import SCENARIO, event_lines, event_log, past_names
 from simfl.scenario.language.yaml import read_yaml
 
 _Row = Mapping[str, Any]
@@ -16,10 +17,31 @@ def past_scenarios(folder: Path, forks: int) -> list[_Row]:
     """Return the scenarios in force before each of a run's forks, as plain data.
 
     Raises:
-        OSError, ValueError, InputError: one is missing or damaged.
+        InputError: one is missing or damaged.
     """
-    names = past_names(forks)
-    return [read_yaml((folder / name).read_text("utf-8"), name)[0] for name in names]
+    return [_past_scenario(folder / name) for name in past_names(forks)]
+
+
+def _past_scenario(file: Path) -> _Row:
+    try:
+        scenario, _ = read_yaml(file.read_text("utf-8"), str(file))
+    except OSError as error:
+        raise InputError(f"{file} can't be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is damaged: {error}") from None
+    return with_policy(scenario, file)
+
+
+def with_policy(scenario: Any, file: Path) -> _Row:
+    """Return what a run's `file` holds, where it is a scenario that says how its rounds go.
+
+    Raises:
+        InputError: it is damaged, and does not.
+    """
+    if not component_name(value_at(scenario, "rounds", "policy")):
+        raise InputError(f"{file} is damaged: it holds no scenario with a `rounds.policy`")
+    whole: _Row = scenario
+    return whole
 
 
 class Policies:
@@ -31,7 +53,7 @@ class Policies:
     """
 
     def __init__(self, scenarios: Iterable[_Row], forked: Iterable[_Row]) -> None:
-        written = [scenario.get("rounds", {}).get("policy", {}) for scenario in scenarios]
+        written = [scenario["rounds"]["policy"] for scenario in scenarios]
         self._policies = [{"name": p} if isinstance(p, str) else dict(p) for p in written]
         self._forks = [(event["fork"], event["round"]) for event in forked]
 
@@ -47,18 +69,15 @@ class Policies:
         Raises:
             InputError, RunError: a file is damaged.
         """
-        try:
-            return cls._read(folder, scenario, provenance)
-        except (AttributeError, LookupError, TypeError, OSError, ValueError) as error:
-            raise InputError(
-                f"{folder} is damaged: its round policies can't be read: {error}"
-            ) from None
-
-    @classmethod
-    def _read(cls, folder: Path, scenario: _Row, provenance: _Row) -> "Policies":
         past = past_scenarios(folder, len(provenance.get("forks", [])))
         lines = event_lines(folder) if past else ()
-        return cls([*past, scenario], [decode(x) for x in lines if '"event":"forked"' in x])
+        try:
+            forked = [decode(line) for line in lines if '"event":"forked"' in line]
+            return cls([*past, with_policy(scenario, folder / SCENARIO)], forked)
+        except (LookupError, OSError) as error:
+            raise InputError(
+                f"{event_log(folder)} is damaged: its forks can't be read: {error}"
+            ) from None
 
     def in_round(self, round_: int) -> _Row:
         """Return the policy, with its options, by which a round went."""

@@ -22,7 +22,7 @@ from simfl.runs.folder.folder import (
     read_provenance,
 )
 from simfl.runs.folder.growing_file import lines_of
-from simfl.runs.folder.policies import Policies, past_scenarios
+from simfl.runs.folder.policies import Policies, past_scenarios, with_policy
 from simfl.scenario.language.yaml import read_yaml
 
 Row = Mapping[str, Any]
@@ -77,7 +77,7 @@ class Records:
             clients=_table(folder / CLIENTS),
             summary=summary,
             provenance=provenance,
-            scenario=data,
+            scenario=with_policy(data, Path(SCENARIO)),
             scenario_bytes=scenario,
             past=past_scenarios(folder, len(provenance["forks"])),
         )
