@@ -140,7 +140,8 @@ def _found(place: str) -> tuple[Path, str, Path | None]:
         file = (folder / place).resolve()
         folder, module = file.parent, file.stem
         if _folder.get() is not None and not file.is_file():  # workers have another folder
-            hint = _likely(file.name, [near.name for near in folder.glob("*.py")], alike=0.8)
+            files = [near.name for near in folder.glob("*.py") if near.is_file()]
+            hint = _likely(file.name, files, alike=0.8)
             raise NotImported(f"can't be imported: there is no file {file}{hint}")
     else:
         file, module = (folder / Path(*place.split("."))).with_suffix(".py"), place

@@ -3,6 +3,7 @@
 import errno
 import glob
 import os
+import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -34,6 +35,22 @@ def similar_file(path: Path, suffixes: Sequence[str] = ()) -> str:
     names = {file.stem: str(file) for file in sorted(files)}
     close = get_close_matches(path.stem, names, n=1)
     return f"; did you mean '{names[close[0]]}'?" if close else ""
+
+
+def no_file(path: Path) -> str:
+    """Return what lies at `path` that can't be read as a file ("": nothing does, or it can).
+
+    Opening a named pipe would wait for whoever writes to it, perhaps nobody.  A shell's own pipes,
+    ``/dev/stdin`` or ``<(...)``, are written to.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return ""
+    if stat.S_ISSOCK(mode):
+        return "a socket"
+    named = not os.path.realpath(path).startswith(("/dev/", "/proc/"))
+    return "a named pipe" if stat.S_ISFIFO(mode) and named else ""
 
 
 def failure(what: str, error: OSError) -> SimflError:

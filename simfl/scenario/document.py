@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from simfl.core.arguments import called, require_kind
 from simfl.core.code import is_code
-from simfl.core.files import similar_file
+from simfl.core.files import no_file, similar_file
 from simfl.errors import ScenarioError
 from simfl.scenario.language.place import Location, Marks, Place
 from simfl.scenario.language.yaml import MOST_BYTES, read_yaml
@@ -48,6 +48,8 @@ class Document:
                 "a scenario is read from a file, not from standard input: what it names is looked "
                 "up beside that file"
             )
+        if what := no_file(path):
+            raise ScenarioError(f"{path}: is {what}, expected a YAML file")
         try:
             with path.open("rb") as file:
                 read = file.read(MOST_BYTES + 1)

@@ -10,7 +10,7 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 import torch
 from torch import nn
 
-from simfl.core.files import failure, similar_file
+from simfl.core.files import failure, no_file, similar_file
 from simfl.core.types import Params
 from simfl.core.words import few
 from simfl.errors import InputError
@@ -123,6 +123,9 @@ def begin_with(path: Path, module: nn.Module, keep: Sequence[nn.Parameter] = ())
         inside = sorted(path.glob("*.pt"))
         hint = f"; did you mean '{inside[0]}'?" if inside else ""
         raise InputError(f"{path} is a folder, expected a file{hint}")
+    if path.exists() and not path.is_file():  # it is looked into twice, which no pipe can be
+        what = no_file(path) or "a pipe or a device"
+        raise InputError(f"{path} is {what}, expected a file")
     try:
         read_model(path, module, keep)
     except FileNotFoundError:

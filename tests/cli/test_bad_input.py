@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501  (a table reads best with a line a case)
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -448,3 +449,36 @@ def test_what_is_too_large_for_memory(
 @pytest.mark.parametrize("command", ["run", "validate"])
 def test_standard_input_is_no_file(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "not from standard input" in refused(capsys, command, "-")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["validate", "pipe"],
+        ["validate", "s.yaml", "--set", "fleet[0].availability={name: trace, file: pipe}"],
+        ["validate", "s.yaml", "--set", "model.weights_file=pipe"],
+        ["calibrate", "pipe"],
+    ],
+)
+def test_a_named_pipe_is_no_file(
+    words: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was waited for without end: nobody writes into it."""
+    os.mkfifo("pipe")
+    Path("s.yaml").write_text(GOOD)
+    assert "is a named pipe, expected a " in refused(capsys, *words)
+
+
+def test_the_pipe_of_a_shell_is_read_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def piped(text: str) -> str:
+        end, beginning = os.pipe()
+        os.write(beginning, text.encode())
+        os.close(beginning)
+        return f"/dev/fd/{end}"
+
+    assert main(["validate", piped(GOOD)]) == 0
+    capsys.readouterr()
+    Path("s.yaml").write_text(GOOD)
+    trace = f"{{name: trace, file: {piped('device,start_s,end_s')}}}"
+    told = refused(capsys, "validate", "s.yaml", "--set", f"fleet[0].availability={trace}")
+    assert "it is a pipe, expected a file" in told

@@ -5,11 +5,12 @@ import gzip
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import UnsupportedOperation
 from pathlib import Path
 from typing import TextIO
 
 from simfl.core.downloads.origins import how_to_get
-from simfl.core.files import similar_file
+from simfl.core.files import no_file, similar_file
 from simfl.errors import InputError
 
 _OTHERS = (".bz2", ".zip", ".xz", ".zst", ".tar", ".tgz", ".7z")
@@ -29,8 +30,9 @@ def open_csv(path: Path, what: str = "") -> Iterator[TextIO]:
     named = f"{what} {path}".strip()
     if path.suffix in _OTHERS:
         raise InputError(f"can't read {named}: expected a CSV file, plain or gzipped (.gz)")
-    if path.is_char_device() or path.is_block_device():
-        raise InputError(f"can't read {named}: it is a device, expected a file")
+    device = "a device" if path.is_char_device() or path.is_block_device() else ""
+    if what_else := device or no_file(path):
+        raise InputError(f"can't read {named}: it is {what_else}, expected a file")
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         # Spreadsheets write a byte order mark first.
@@ -39,6 +41,8 @@ def open_csv(path: Path, what: str = "") -> Iterator[TextIO]:
                 _refuse_other_marks(path, text.readline())
                 text.seek(0)
             yield text
+    except UnsupportedOperation:  # whoever reads this table goes back in it
+        raise InputError(f"can't read {named}: it is a pipe, expected a file") from None
     except UnicodeError:
         with opener(path, "rb") as lines:
             line = _first_undecodable(lines)
