@@ -119,12 +119,14 @@ def ratio_text(ratio: Ratio, text: Callable[[float], str]) -> str:
     return f"{value} {', '.join(told)}"
 
 
-def as_long(ratio: Ratio) -> str:
-    """Return a ratio of two times in a sentence."""
+def as_long(ratio: Ratio, seeds: int = 0) -> str:
+    """Return a ratio of two times in a sentence, and of how many seeds, if one of them has more."""
     times = _times_of(ratio)
-    told = f"{times(ratio.value)} as long"
-    if ratio.interval is not None:
+    told = "just as long" if ratio.tied else f"{times(ratio.value)} as long"
+    if ratio.interval is not None and not ratio.tied:
         told += f" {interval_text(ratio.interval, times)}"
+    if ratio.seeds < seeds:
+        told += f", with the {formats.plural(ratio.seeds, 'seed')} that both have"
     return told
 
 

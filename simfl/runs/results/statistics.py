@@ -190,6 +190,12 @@ class Ratio:
         """Whether the interval leaves out 1: the two differ by more than chance explains."""
         return self.interval is not None and not self.interval.low <= 1 <= self.interval.high
 
+    @property
+    def tied(self) -> bool:
+        """Whether both need the same with each seed, and got there."""
+        alike = self.interval is None or self.interval.low == self.interval.high
+        return self.value == 1 and alike and math.isinf(self.horizon)
+
 
 def paired_ratio(numerator: Times, denominator: Times) -> Ratio | None:
     """Return the ratio of two variants over the seeds that both have; None: there is none.

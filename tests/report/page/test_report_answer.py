@@ -276,11 +276,48 @@ def test_a_variant_of_fewer_seeds_is_first_only_where_both_have_been(tmp_path: P
     )
     told = " ".join(headline(by_variant(find_runs([tmp_path / n for n in ("b", "fork")]))))
     assert told.startswith("b reached 70% first on the whole, after 3 min 20 s")
-    assert "on the one seed that both have, fork took no longer" in told
+    assert told.endswith(
+        "on the one seed that both have, fork took just as long. fork took 1 min 40 s (just as "
+        "long, with the 1 seed that both have)."
+    )
     made_run(tmp_path, "elsewhere", 7, reaches(50, 60))
     told = " ".join(headline(by_variant(find_runs([tmp_path / n for n in ("b", "elsewhere")]))))
     assert told.endswith(
         "elsewhere took 8 min 20 s. b has no seed in common with elsewhere: chance may be why."
+    )
+
+
+@pytest.mark.parametrize(
+    ("seeds", "told"),
+    [
+        (
+            3,
+            "a and b reached 70% equally soon: after 3 min 20 s of virtual time, 20 rounds and "
+            "40 kB moved, in the mean of 3 seeds.",
+        ),
+        (
+            2,
+            "a reached 70% first on the whole, after 3 min 20 s of virtual time, 20 rounds and "
+            "40 kB moved, in the mean of 3 seeds; on the seeds that both have, b took just as "
+            "long. b took 2 min 30 s (just as long, with the 2 seeds that both have).",
+        ),
+    ],
+)
+def test_who_took_the_same_with_each_seed_ties(seeds: int, told: str, tmp_path: Path) -> None:
+    """It was 1.00× as long, which "2 seeds are too few to tell apart"."""
+    for name, most in {"a": 3, "b": seeds}.items():
+        for seed, round_ in enumerate((10, 20, 30)[:most]):
+            made_run(tmp_path, name, seed, reaches(round_, 60))
+    assert " ".join(headline(by_variant(find_runs([tmp_path])))) == told
+
+
+def test_rounds_that_last_as_long_with_each_seed_tie(tmp_path: Path) -> None:
+    for name, lasts in {"a": (10, 20, 30), "b": (10,)}.items():
+        for seed, round_s in enumerate(lasts):
+            made_run(tmp_path, name, seed, [0.5] * 4, round_s=round_s)
+    assert " ".join(pace(by_variant(find_runs([tmp_path])))) == (
+        "b has the shortest rounds: 10.0 s in the mean. a takes 20.0 s (just as long, with the 1 "
+        "seed that both have)."
     )
 
 

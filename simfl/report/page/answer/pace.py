@@ -57,7 +57,8 @@ def pace(groups: Groups) -> list[str]:
     sentences = [_leaders(fastest, level, len(begun), unequal, least)]
     if slowest[0] in level and max(level.values()) >= ENOUGH:
         return sentences
-    return [*sentences, *_slowest(slowest, len(begun), most, ratios[slowest[0]])]
+    seeds = max(len(begun[name]) for name in (fastest[0], slowest[0]))
+    return [*sentences, *_slowest(slowest, len(begun), most, ratios[slowest[0]], seeds)]
 
 
 def _by_length(means: Mapping[str, float]) -> dict[str, list[str]]:
@@ -93,13 +94,21 @@ def _leaders(
 
 
 def _slowest(
-    slowest: Sequence[str], variants: int, took: str, ratio: Ratio | None
+    slowest: Sequence[str], variants: int, took: str, ratio: Ratio | None, seeds: int
 ) -> Iterator[str]:
-    """Say who is the slowest, by what `ratio` to the first, and how sure that is."""
+    """Say who is the slowest, by what `ratio` to the first, and how sure that is.
+
+    Args:
+        slowest: whose mean is the largest.
+        variants: how many there are.
+        took: how long rounds of these take, or how often their updates count.
+        ratio: of the first of these to the fastest (None: they have no seed in common).
+        seeds: of the one of the two that has more.
+    """
     takes = "takes" if len(slowest) == 1 else "take"
-    told = "" if ratio is None else f" ({as_long(ratio)})"
+    told = "" if ratio is None else f" ({as_long(ratio, seeds)})"
     yield f"{named(slowest, variants)} {takes} {took}{told}."
-    if ratio is not None:
+    if ratio is not None and not ratio.tied:
         yield ONE_SEED if ratio.interval is None else SEED_BY_SEED
 
 

@@ -49,17 +49,21 @@ def _in_front(ranked: Sequence[Standing], text: str) -> tuple[list[str], list[St
     others = [standing for standing in ranked[1:] if not standing.never]
     compared = [s for s in others if s.ratio is not None and s.ratio.interval is not None]
     ahead = [s.name for s in compared if s.ratio and s.ratio.interval and s.ratio.interval.high < 1]
-    level_there = [s.name for s in others if _is_first_by_other_seeds(s, first)]
+    level_there = [s for s in others if _is_first_by_other_seeds(s, first)]
     if ahead or level_there:
         how = [f"{first.name} reached {text} first on the whole, after {costs}"]
         if ahead:
             how.append(f"seed by seed {named(ahead, len(ranked))} took less")
         if level_there:
-            names = named(level_there, len(ranked))
-            how.append(f"on the one seed that both have, {names} took no longer")
+            names = named([standing.name for standing in level_there], len(ranked))
+            ratios = [standing.ratio for standing in level_there if standing.ratio is not None]
+            took = "just as long" if all(ratio.tied for ratio in ratios) else "no longer"
+            single = all(ratio.seeds == 1 for ratio in ratios)
+            on = "the one seed" if single else "the seeds"
+            how.append(f"on {on} that both have, {names} took {took}")
         return [f"{'; '.join(how)}."], others
     level = [s for s in compared if s.ratio and not s.ratio.distinguishable]
-    if level:
+    if not all(_is_tie(standing, first) for standing in level):
         told = _not_told_apart(first, level, text, len(ranked))
         return [told, f"{first.name} took {costs}."], others
     if ties := [standing for standing in others if _is_tie(standing, first)]:
@@ -97,7 +101,7 @@ def _behind(standings: Sequence[Standing], first: Standing, count: int) -> list[
     sentences = [f"{formats.listed(taken, FEW)}."]
     if count > MANY and len(taken) > 1:
         sentences = [f"{taken[0]}; the table has {formats.plural(len(taken) - 1, 'other')}."]
-    compared = [standing for standing in standings if standing.ratio is not None]
+    compared = [s for s in standings if s.ratio is not None and not s.ratio.tied]
     single = [s.name for s in compared if s.ratio is not None and s.ratio.interval is None]
     if single and len(single) == len(compared):
         sentences.append(ONE_SEED)
@@ -123,9 +127,7 @@ def _time_taken(standing: Standing, firsts: int) -> str:
     ratio = standing.ratio
     if ratio is None:
         return took
-    told = as_long(ratio)
-    if ratio.seeds < max(figure.seeds, firsts):
-        told += f", with the {formats.plural(ratio.seeds, 'seed')} that both have"
+    told = as_long(ratio, max(figure.seeds, firsts))
     if math.isfinite(ratio.horizon):
         told += f", never counting as {formats.duration(ratio.horizon)}"
     return f"{took} ({told})"
@@ -142,7 +144,8 @@ def _seeds(figure: Figure) -> str:
 
 def _is_tie(standing: Standing, first: Standing) -> bool:
     """Whether two took the same time, as far as it is told, and no interval says more."""
-    if standing.ratio is None or standing.ratio.interval is not None:
+    ratio = standing.ratio
+    if ratio is None or (ratio.interval is not None and not ratio.tied):
         return False
     own, firsts = standing.time_s, first.time_s
     if math.isinf(own.middle) or (own.missing, own.seeds) != (firsts.missing, firsts.seeds):
@@ -153,5 +156,6 @@ def _is_tie(standing: Standing, first: Standing) -> bool:
 def _is_first_by_other_seeds(standing: Standing, first: Standing) -> bool:
     """Whether the first is ahead of another only because one of them has further seeds."""
     ratio = standing.ratio
-    alone = ratio is not None and ratio.interval is None and ratio.value <= 1
-    return alone and not _is_tie(standing, first)
+    if ratio is None or not (ratio.tied or (ratio.interval is None and ratio.value <= 1)):
+        return False
+    return not _is_tie(standing, first)
