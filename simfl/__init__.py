@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # `as` says that they are exported
     from simfl.components.partitions.base import Partition as Partition
     from simfl.components.selectors.base import Selector as Selector
     from simfl.components.workloads.base import Workload as Workload
+    from simfl.report.flower import run_flower as run_flower
     from simfl.report.run import run as run
-    from simfl.runs.flower import run_flower as run_flower
     from simfl.runs.options import Options as Options
     from simfl.runs.results.compare import compare as compare
     from simfl.runs.results.find import load as load
@@ -53,7 +53,7 @@ _HOMES = {
     "load": "simfl.runs.results.find",
     "resume": "simfl.runs.run",
     "run": "simfl.report.run",
-    "run_flower": "simfl.runs.flower",
+    "run_flower": "simfl.report.flower",
 }
 __all__ = list(_HOMES)
 

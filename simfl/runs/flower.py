@@ -1,10 +1,8 @@
-"""Run a user's Flower `Strategy` and clients under virtual time (``simfl[flower]``)."""
+"""What a run is made of whose model and training are Flower's (``simfl[flower]``)."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,84 +16,14 @@ from simfl.coordinators.flower import FlowerCoordinator
 from simfl.coordinators.flower_clients import ClientFn, FlowerClients
 from simfl.core.types import Ids
 from simfl.errors import InputError
-from simfl.runs.job import jobs
 from simfl.runs.options import Options
-from simfl.runs.results.result import RunResult
-from simfl.runs.reuse import refuse_foreign, refuse_run
-from simfl.runs.run import run_one
-from simfl.scenario import Document, Scenario
+from simfl.scenario import Scenario
 from simfl.training.executors.base import Executor
-
-PLACEHOLDERS = {
-    "data": {"dataset": {"name": "simfl.components.datasets.elsewhere:Elsewhere"}},
-    "model": {"name": "simfl.components.models.elsewhere:Elsewhere"},
-}
-
-
-def run_flower(
-    scenario: str | Path | Mapping[str, Any],
-    client_fn: ClientFn,
-    strategy: Callable[[], Any],
-    samples: int | Sequence[int],
-    out: str | Path | None = None,
-    flops_per_sample: int = 0,
-    overwrite: bool = False,
-) -> list[RunResult]:
-    """Run every variant and seed of `scenario`, the model and its training being Flower's.
-
-    The scenario says what the fleet is, when rounds begin and end, and by `training.epochs` and
-    `training.batch_size` (or `steps`) how much a client computes; it has no `data` and no `model`.
-    Such runs are not resumed.
-
-    Args:
-        scenario: a file, or plain data.
-        client_fn: ``client_fn(context)`` -> a Flower client; ``context.node_config`` has
-            ``partition-id``, the device, and ``num-partitions``.
-        strategy: returns a fresh Flower strategy.
-        samples: how many each client trains on, for how long that takes.
-        out: the folder of run folders (None: ``runs/NAME``).
-        flops_per_sample: of training, where devices compute in FLOP/s.
-        overwrite: replace what is in the run folders.
-
-    Raises:
-        InputError: the scenario can't be run, or Flower is not installed.
-        RunError: a run failed.
-    """
-    if not 0 <= flops_per_sample < math.inf:
-        raise InputError(f"`flops_per_sample` must be at least 0, but got {flops_per_sample}")
-    document = _document(scenario)
-    results, options = [], Options(executor="inline")
-    for job in jobs(document, None if out is None else Path(out)):
-        flower = Flower(client_fn, strategy, _held(samples, job.scenario.devices), flops_per_sample)
-        refuse_foreign(job.folder)
-        if not overwrite:
-            refuse_run(job.folder, "give `overwrite` or another `out`")
-        results.append(run_one(job, options, build=partial(FlowerBuilder, flower=flower)))
-    return results
-
-
-def _held(samples: int | Sequence[int], devices: int) -> Ids:
-    """Return `(devices,)` how many samples each client trains on."""
-    held = np.asarray(samples)
-    if held.shape not in ((), (devices,)):
-        raise InputError(f"`samples` are of {held.size} clients, but the fleet has {devices}")
-    if held.dtype.kind not in "iu" or held.min() < 0:
-        raise InputError(f"`samples` must be whole numbers from 0 on, but got {samples}")
-    return np.broadcast_to(held.astype(np.int64), devices).copy()
-
-
-def _document(scenario: str | Path | Mapping[str, Any]) -> Document:
-    whole = isinstance(scenario, str | Path)
-    document = Document.load(scenario) if whole else Document.of(scenario)  # type: ignore[arg-type]
-    for part in PLACEHOLDERS:
-        if part in document.data:
-            raise InputError(f"`{part}` is what Flower's clients have; leave it out")
-    return replace(document, data={**document.data, **PLACEHOLDERS})
 
 
 @dataclass(frozen=True)
 class Flower:
-    """What the user brings; see `run_flower`.
+    """What the user brings; see `simfl.run_flower`.
 
     Attributes:
         client_fn: makes a client.

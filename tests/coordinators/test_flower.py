@@ -233,6 +233,7 @@ def test_what_is_flowers_is_not_in_the_scenario(tmp_path: Path) -> None:
             run_flower(SCENARIO, client_fn, fedavg(), samples, tmp_path)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="`flops_per_sample` must be at least 0, but got nan"):
         run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path, np.nan)  # type: ignore[arg-type]
-    run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path)
+    results = run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path)
+    assert results.table()["rounds"].tolist() == [results[0].n_rounds]
     with pytest.raises(InputError, match="holds a run already"):
         run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path)
