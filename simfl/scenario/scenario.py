@@ -73,7 +73,9 @@ def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
         return None, [*lost_folder(data.get("folder")), *explained(document, error)]
     if problems := list(truths_for_numbers(document.data, scenario.to_dict())):
         return None, problems
-    if problems := [Problem(path, message) for path, message in objections(scenario)]:
+    if told := list(objections(scenario)):
+        told += objections(scenario, look=True)  # so that all are told, of what is in files, too
+        problems = [Problem(path, message) for path, message in told]
         return None, [*lost_folder(data.get("folder")), *problems]
     scenario._document = document
     return scenario, []

@@ -158,6 +158,20 @@ def test_broken_scenarios(name: str, here: Path, capsys: pytest.CaptureFixture[s
     assert [path.name for path in here.iterdir()] == ["s.yaml"]
 
 
+def test_what_is_wrong_with_files_is_told_with_what_can_not_go_together(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A trace that is not there was told once all else had been mended."""
+    trace = "    count: 20\n    availability: {name: trace, file: nowhere.csv}"
+    Path("s.yaml").write_text(
+        GOOD.replace("    count: 20", trace).replace("clients: 10", "clients: 99")
+    )
+    told = refused(capsys, "validate", "s.yaml").splitlines()
+    assert "10:19: fleet[0].availability: can't read" in told[0]
+    assert "25:12: rounds.clients: 99 clients per round" in told[1]
+    assert len(told) == 2
+
+
 FILES = {
     "empty": (b"", "s.yaml: is empty"),
     "only comments": (b"# later\n", "s.yaml: is empty"),
