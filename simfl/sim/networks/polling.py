@@ -72,6 +72,7 @@ class PolledLinks(Links):
     def order(self) -> None:
         if not any(upload.wanted for upload in self._coming):  # for which it looks as it would have
             self._look_s = self._timeline.now
+            self._coming.clear()  # who are called off before any look would be ever more
 
     def ask_s(self, device: int) -> float:
         """Return when `device` next asks for what there is for it."""

@@ -5,6 +5,7 @@ import pytest
 
 from simfl.sim.networks.base import Direction, Links, Transfer, networks
 from simfl.sim.timeline import Timeline
+from tests.counting import calls
 
 SIZE = 1000
 """Takes one second down and two seconds up."""
@@ -119,6 +120,21 @@ def test_orders_that_are_given_while_an_update_waits_postpone_no_look() -> None:
     begin(timeline, links, 4.0, "down")
     later = begin(timeline, links, 4.25, "up")  # lands at 6.25
     assert end_s(timeline, later) == pytest.approx(7)
+
+
+def test_orders_after_many_updates_that_were_called_off_before_a_look_are_as_cheap() -> None:
+    """All of them were gone through at each order, and no look ever took them away."""
+    timeline, links = bind()
+
+    def orders() -> None:
+        for _ in range(50):
+            links.order()
+            update = begin(timeline, links, timeline.now + 0.3, "up")
+            timeline.run(until=timeline.at(timeline.now + 0.4))
+            update.abort()
+
+    first, *_, last = [calls(orders) for _ in range(5)]
+    assert last < 1.1 * first
 
 
 def test_planning_does_not_count_on_waiting_and_protocols_still_take_time() -> None:
