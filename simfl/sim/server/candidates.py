@@ -1,6 +1,7 @@
 """Who can take part now: online, idle, with samples.  Idle devices cost one byte each."""
 
 from collections.abc import Callable, Collection
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -42,6 +43,15 @@ class Candidates:
         """Those that hold samples and have refused."""
         self.busy = 0
         """How many have something to do."""
+
+    @cached_property
+    def stay(self) -> bool:
+        """Whether nobody ever leaves or runs out of charge, as far as some of each group tell."""
+        return not self._batteries and all(
+            group.schedule.next_change_s(device, 0.0) == np.inf
+            for group in self._fleet.groups
+            for device in group.some(_FEW).tolist()
+        )
 
     def occupy(self, device: int) -> None:
         """Record that `device` has something to do."""

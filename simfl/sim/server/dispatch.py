@@ -17,6 +17,7 @@ from simfl.sim.server.candidates import Candidates
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.planning import Planner
 from simfl.sim.server.state import RunState
+from simfl.sim.server.waiting import Waiting
 
 Inbox = list[Participation]
 """Participations that are over, in the order in which they ended."""
@@ -33,6 +34,7 @@ class Dispatch:
         planner: says what a client is to do.
         devices: do it.
         accounting: books it.
+        waiting: ends a run in which nothing comes back any more.
         under_way: who is at work, by client.
     """
 
@@ -42,6 +44,7 @@ class Dispatch:
     planner: Planner
     devices: DeviceProcess
     accounting: Accounting
+    waiting: Waiting
     under_way: dict[int, Participation] = field(default_factory=dict, init=False)
     _unsettled: dict[tuple[int, int], Participation] = field(default_factory=dict, init=False)
     _abandoning: bool = field(default=False, init=False)
@@ -164,6 +167,8 @@ class Dispatch:
             return
         del self.under_way[part.client]
         self.candidates.release(part.client)
+        if not self._abandoning:
+            self.waiting.over(heard=part.errand.end == "arrived")
         if not part.arrived and not self._abandoning:
             reported = part.kept_back and part.errand.end == "arrived"
             self.discard(part, "filtered" if reported else part.errand.end or "unfinished")

@@ -80,7 +80,7 @@ class Server:
             state, coordinator, candidates, waiting, probing, accounting, self._view
         )
         self._dispatch = dispatch = Dispatch(
-            state, coordinator, candidates, planner, devices, accounting
+            state, coordinator, candidates, planner, devices, accounting, waiting
         )
         self._round_end = RoundEnd(state, coordinator, accounting)
         self._aggregation = Aggregation(state, coordinator, dispatch, self._round_end, self.history)

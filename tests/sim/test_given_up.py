@@ -1,0 +1,45 @@
+"""Runs in which no update comes any more, and that no stopping rule would ever end."""
+
+import pytest
+
+from simfl.sim.server.settings import Stop
+from tests.sim.sim_world import ALWAYS, make, make_fleet
+
+LATE = {"name": "synchronous", "deadline": "45 s"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "stop", "why"),
+    [
+        (
+            {"name": "fedasync", "timeout": "45 s"},
+            Stop(rounds=2),
+            "no update came for more than a day, ",
+        ),
+        (
+            LATE,
+            Stop(accuracy=0.9),
+            "no update came for more than a day, from 2,000 participations or more",
+        ),
+        (LATE, Stop(rounds=2_010), "rounds"),
+        ({"name": "fedasync", "timeout": "45 s"}, Stop(rounds=2, time_s=90_500.0), "time"),
+    ],
+)
+def test_a_run_in_which_nothing_comes_back_comes_to_an_end(policy, stop, why):
+    """Work takes 10 s, but behind polling nobody is done in 45: the run went on for ever."""
+    network = {"name": "shared", "polling": "50 s"}
+    world = make(make_fleet(1), policy, stop=stop, network=network, evaluate_every=10**6)
+    assert str(world.server.why_finished).startswith(why)
+    assert not world.outcomes["arrived"]
+    assert world.server.timeline.now > 86_400
+
+
+@pytest.mark.parametrize(
+    ("returns_day", "why"), [(3, "rounds"), (9, "no update came for more than a week")]
+)
+def test_where_devices_come_and_go_the_fast_ones_may_be_there_at_weekends_alone(returns_day, why):
+    """The slow one is called off after 110 s each time, and a week of that is enough."""
+    weekend = [(86_400.0 * returns_day, 86_400.0 * returns_day + 300)]
+    fleet = make_fleet(2, [0.05, 1], sessions=[ALWAYS, weekend])
+    world = make(fleet, {"name": "fedasync", "timeout": "110 s"}, stop=Stop(rounds=3))
+    assert str(world.server.why_finished).startswith(why)
