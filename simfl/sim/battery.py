@@ -24,6 +24,10 @@ _GAIN = 0.01
 """Share of the capacity."""
 
 
+Turn = tuple[int, float, bool]
+"""A device, the instant from which on its battery is empty or is not, and whether it is charged."""
+
+
 class Batteries:
     """The batteries of the `n` devices of one group.
 
@@ -56,6 +60,7 @@ class Batteries:
         self._draw_w: Floats = np.full(n, idle_w)
         self._at_s: Floats = np.zeros(n)
         self._empty_s: Floats = np.where(self._level_j > 0, math.inf, 0.0)
+        self._turns: list[Turn] | None = None
         self._plugged: NDArray[np.bool_] = np.zeros(n, dtype=np.bool_)
         # Until when that holds; a first look is due where there is a charger at all.
         self._until_s: Floats = np.full(n, math.inf if plugged is None else 0.0)
@@ -68,6 +73,24 @@ class Batteries:
                 self._plugged[device], self._until_s[device] = self._look(device, until_s)
         self._integrate(devices, now_s)
         return self._level_j[devices]
+
+    def watch(self) -> NDArray[np.bool_]:
+        """Remember from now on, for `turns`, when batteries run empty and when they charge again.
+
+        Returns:
+            `(n,)` whether each is not empty, as far as is known.
+        """
+        self._turns = []
+        return self._level_j > 0
+
+    def turns(self, devices: Ids, now_s: float) -> list[Turn]:
+        """Return what became of batteries since this was last asked, each device's in order.
+
+        All that `devices` did by now is in it, and what is known of others.
+        """
+        self.level_j(devices, now_s)
+        turns, self._turns = self._turns or [], []
+        return turns
 
     def emptied_s(self, device: int, now_s: float) -> float:
         """Return when `device` was empty first since it draws what it does (inf: never).
@@ -151,7 +174,19 @@ class Batteries:
         empty = level_j < _NOTHING * full_j
         level_j[empty] = 0.0
         self._level_j[devices] = np.minimum(level_j, full_j)
+        if self._turns is not None:
+            self._remember(devices, before_j, watts, now_s)
         emptied = empty & (self._empty_s[devices] == math.inf)
         lasted_s = before_j[emptied] / np.maximum(-watts[emptied], 1e-300)
         self._empty_s[devices[emptied]] = np.minimum(self._at_s[devices[emptied]] + lasted_s, now_s)
         self._at_s[devices] = now_s
+
+    def _remember(self, devices: Ids, before_j: Floats, watts: Floats, now_s: float) -> None:
+        """Add the turns of `devices`, before time goes on for them."""
+        assert self._turns is not None
+        charged, was = self._level_j[devices] > 0, before_j > 0
+        for place in np.flatnonzero(charged != was).tolist():
+            device, turned_s = devices.item(place), self._at_s.item(devices.item(place))
+            if was[place]:
+                turned_s = min(turned_s + before_j.item(place) / -watts.item(place), now_s)
+            self._turns.append((device, turned_s, not was[place]))

@@ -178,10 +178,11 @@ def test_who_leaves_before_the_server_looks_for_its_update_idles_only_while_it_i
     assert idle_j == pytest.approx(0.5 * (end_s - 15), abs=0.5 * 20 / 16)  # a look each 1/16
 
 
-def test_batteries_that_run_empty_do_so_evenly_while_nobody_looks():
+def test_batteries_that_run_empty_while_nobody_looks_count_until_then():
     """Two of 16 J; both sit by for 40 s and draw 0.5 W each until they are empty, at 32 s.
 
     The second is away for a quarter of the time: of looks at 1.25, 3.75 ... s, those of 10 to 20 s.
+    They were said to run empty evenly from 0 to 40 s.
     """
     sessions = [ALWAYS, ALWAYS, [(0.0, 10.0), (20.0, INF)]]
     fleet = make_fleet(3, [0.25, 1, 1], sessions=sessions, power=IDLE)
@@ -189,9 +190,22 @@ def test_batteries_that_run_empty_do_so_evenly_while_nobody_looks():
     group = replace(fleet.groups[0], batteries=batteries)
     world = make(replace(fleet, groups=[group]), clients=1, min_clients=1)
     assert world.rounds[0].end_s == 40.0
-    charged = [1 - (1.25 + 2.5 * look) / 40 for look in range(16)]
-    there = [share for look, share in enumerate(charged) if not 4 <= look < 8]
-    assert world.rounds[0].idle_energy_j == pytest.approx(0.5 * 2.5 * sum(charged + there))
+    looks = [1.25 + 2.5 * look for look in range(16)]
+    first, second = (sum(at_s < 32 and not away[0] < at_s < away[1] for at_s in looks)
+                     for away in ((0, 0), (10, 20)))  # fmt: skip
+    assert (first, second) == (13, 9)  # 32.5 and 22.5 s of 32 and 22
+    assert world.rounds[0].idle_energy_j == pytest.approx(0.5 * 2.5 * (first + second))
+
+
+def test_a_battery_that_is_charged_at_both_ends_of_a_round_alone_does_not_count_in_between():
+    """Each 40 s it is plugged in for 8 s, charges by 16 J at most, and is empty 8 s later."""
+    fleet = make_fleet(2, 0.125, power=Power(idle=2.0))
+    plugged = Sessions([[(0.0, INF)], [(0.0, 8.0), (40.0, 48.0), (80.0, 88.0)]])
+    batteries = Batteries(np.array([1e4, 1e4]), np.array([1.0, 0.0]), 0.5, 4.0, 2.0, plugged)
+    group = replace(fleet.groups[0], batteries=batteries)
+    world = make(replace(fleet, groups=[group]), clients=1)
+    assert world.rounds[0].end_s == 80.0
+    assert world.rounds[0].idle_energy_j == pytest.approx(2.0 * (16 + 16), abs=2.0 * 5)
 
 
 @pytest.mark.parametrize("on_offline", ["abort", "pause", "salvage"])
@@ -271,5 +285,4 @@ def test_who_charges_below_the_minimum_idles_though_it_takes_no_work():
     group = replace(fleet.groups[0], batteries=batteries)
     world = make(replace(fleet, groups=[group]), clients=1, stop=Stop(rounds=6))
     assert world.outcomes == {"arrived": 6}  # 10 s each, all of device 0
-    # Looked at as rounds end, and even in between: at 10 and 20 s it is empty, at 30 s not.
-    assert [row.idle_energy_j for row in world.rounds] == pytest.approx([5, 0, 5, 10, 10, 10])
+    assert [row.idle_energy_j for row in world.rounds] == pytest.approx([10, 0, 10, 10, 10, 10])

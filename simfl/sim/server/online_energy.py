@@ -1,11 +1,12 @@
 """What the devices of a group that are online would draw if all of them idled."""
 
 import math
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Flags, Ids
 from simfl.sim.errand import Errand
 from simfl.sim.fleet import DeviceGroup
 
@@ -22,7 +23,7 @@ class OnlineEnergy:
 
     Who comes and goes is known of all times, so looks are spread evenly over a stretch of time,
     wherever its ends are: rounds begin and end when somebody is there.  Batteries are known of the
-    present only: which of them are not empty changes evenly from one end to the other.
+    present only, and remember until the next look when they ran empty and were charged again.
 
     Args:
         group: the devices.
@@ -31,9 +32,9 @@ class OnlineEnergy:
     def __init__(self, group: DeviceGroup) -> None:
         self._group = group
         self._devices = group.some(_WATCHED)
-        # Of each device whether its battery was not empty when it was last looked at.
-        self._charged = np.ones(0 if group.batteries is None else group.count, dtype=np.bool_)
-        self._charge(self._devices, 0.0)
+        self._batteries = batteries = group.batteries
+        # Of each device whether its battery was not empty at its last turn that is known.
+        self._charged = np.ones(0, np.bool_) if batteries is None else batteries.watch()
 
     def joules(self, since_s: float, now_s: float, at_work: Iterable[Errand]) -> float:
         """Return what they draw between two instants.
@@ -54,16 +55,15 @@ class OnlineEnergy:
             if group.on_offline != "abort" and 0 <= errand.device - group.first < group.count
         ]
         working: Ids = np.array([errand.device - group.first for errand in paused], dtype=np.int64)
-        before, after = self._charge(np.append(self._devices, working), now_s)
         watts = []
-        for middle_s in middles:
-            charged = before + (after - before) * ((middle_s - since_s) / (now_s - since_s))
-            others, own = np.split(charged, [len(self._devices)])
+        charged = self._charge(np.append(self._devices, working), middles, now_s)
+        for look, middle_s in enumerate(middles):
+            others, own = np.split(charged[:, look], [len(self._devices)])
             online = group.schedule.online(self._devices, middle_s)
-            devices = group.count * float(others[online].sum() / len(online))
+            devices = group.count * (int(np.count_nonzero(others & online)) / len(online))
             busy = [errand.started_s <= middle_s < _over_s(errand) for errand in paused]
             if any(busy):
-                there = own[busy] * group.schedule.online(working[busy], middle_s)
+                there = own[busy] & group.schedule.online(working[busy], middle_s)
                 devices += len(there) - float(there.sum())
             watts.append(group.power.idle * devices)
         return sum(watts) / len(middles) * (now_s - since_s)
@@ -73,17 +73,26 @@ class OnlineEnergy:
         online = self._group.schedule.online(self._devices, time_s)
         return self._group.count * (int(np.count_nonzero(online)) / len(online))
 
-    def _charge(self, devices: Ids, now_s: float) -> tuple[Floats, Floats]:
-        """Return `(m,)` whose batteries were not empty when last looked at, and whose are not now.
+    def _charge(self, devices: Ids, looks: Sequence[float], now_s: float) -> Flags:
+        """Return `(m, looks)` whether the battery of each was not empty then, if it has one.
 
-        1: it is not, or there is none; 0: it is.
+        Args:
+            devices: `(m,)` who; some may be there twice.
+            looks: `(looks,)` instants since the last time that this was asked, in order.
+            now_s: the present.
         """
-        if self._group.batteries is None:
-            full = np.ones(len(devices))
-            return full, full
-        before = self._charged[devices].astype(np.float64)
-        self._charged[devices] = self._group.batteries.level_j(devices, now_s) > 0
-        return before, self._charged[devices].astype(np.float64)
+        if self._batteries is None:
+            return np.ones((len(devices), len(looks)), dtype=np.bool_)
+        turned: dict[int, list[tuple[float, bool]]] = {}
+        for device, at_s, charged in self._batteries.turns(devices, now_s):
+            turned.setdefault(device, []).append((at_s, charged))
+        state = np.repeat(self._charged[devices, None], len(looks), axis=1)
+        for place, device in enumerate(devices.tolist() if turned else ()):
+            for at_s, charged in turned.get(device, ()):
+                state[place, bisect_left(looks, at_s) :] = charged
+        for device, turns in turned.items():
+            self._charged[device] = turns[-1][1]
+        return state
 
 
 def _over_s(errand: Errand) -> float:
