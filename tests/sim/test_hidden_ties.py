@@ -73,6 +73,26 @@ def test_what_fits_a_deadline_exactly_is_planned_and_in_time() -> None:
     assert {(row.steps, row.outcome) for row in world.clients} == {(3 * 2, "arrived")}
 
 
+@pytest.mark.parametrize("late", ["drop", "carry"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_those_who_arrive_last_together_but_for_rounding_the_lowest_id_is_wanted(
+    late: str, first: int
+) -> None:
+    """30 samples, one a second, and 21 samples, 0.7 a second: 30 s, and a hair for the second."""
+    assert 21 / 0.7 > 30 / 1.0
+    places = [0, 1] if first == 0 else [1, 0]
+    fleet = make_fleet(
+        3,
+        [*([1.0, 0.7][i] for i in places), 1.0],
+        samples=[*([30, 21][i] for i in places), 29],
+    )
+    policy = {"name": "synchronous", "over_select": 1.5, "late": late}
+    world = make(fleet, policy, clients=2)
+    told = [(row.client, row.outcome) for row in world.clients]
+    third = "late" if late == "drop" else "arrived"  # carried over, it would be back by now
+    assert sorted(told) == [(0, "arrived"), (1, third), (2, "arrived")]
+
+
 @pytest.mark.parametrize(
     ("policy", "stop_s", "rounds"),
     [

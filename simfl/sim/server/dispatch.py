@@ -18,6 +18,7 @@ from simfl.sim.server.participation import Participation
 from simfl.sim.server.planning import Planner
 from simfl.sim.server.state import RunState
 from simfl.sim.server.waiting import Waiting
+from simfl.sim.timeline import ROUNDING
 
 Inbox = list[Participation]
 """Participations that are over, in the order in which they ended."""
@@ -82,9 +83,16 @@ class Dispatch:
         return call_off(self.state.timeline, processes)
 
     def reject_surplus(self, parts: Iterable[Participation], enough: int) -> None:
-        """Call late who arrived at the same instant as the last of `enough` but has a higher id."""
-        arrived = [part for part in parts if part.arrived]
-        for part in sorted(arrived, key=lambda part: (part.errand.ended_s, part.client))[enough:]:
+        """Call late who arrived at the same instant as the last of `enough` but has a higher id.
+
+        An instant is the same, too, where only rounding makes it another.
+        """
+        arrived = [(part.errand.ended_s or 0.0, part) for part in parts if part.arrived]
+        if len(arrived) <= enough:
+            return
+        ties_s = sorted(ended_s for ended_s, _ in arrived)[enough - 1] * (1 - ROUNDING)
+        order = sorted(arrived, key=lambda one: (one[0] >= ties_s, one[1].client))
+        for _, part in order[enough:]:
             part.errand.end = "late"
             self.discard(part, "late")
 

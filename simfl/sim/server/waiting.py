@@ -118,8 +118,8 @@ class Waiting:
         """Return an event for when a round may close.
 
         That is when `enough` of `parts` have arrived or all have stopped, whatever else happens at
-        that very instant included, or `limit_s` from now.  Where nobody was sent, the server
-        learns of it only when the time is up.
+        that very instant (or what rounding puts later) included, or `limit_s` from now.
+        Where nobody was sent, the server learns of it only when the time is up.
         """
         timeline = self._state.timeline
         event = simpy.Event(timeline)
@@ -133,8 +133,10 @@ class Waiting:
         def count(part: Participation, _: simpy.Event) -> None:
             nonlocal arrived, working
             arrived, working = arrived + part.arrived, working - 1
-            if not working or arrived == enough:
+            if not working:
                 timeline.deadline(timeline.now).callbacks.append(close)
+            elif arrived == enough:
+                timeline.time_up(timeline.now).callbacks.append(close)
 
         for part in parts:
             assert part.process is not None
