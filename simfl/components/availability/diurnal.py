@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
-from simfl.components.availability.spells import Spells, cell
+from simfl.components.availability.spells import Instants, Spells, cell
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration, Percent
@@ -80,7 +80,7 @@ class _Days(Spells):
         self._address = ("availability", group, "diurnal")
 
     @override
-    def spells(self, devices: Ids, now_s: float) -> tuple[Flags, Floats]:
+    def spells(self, devices: Ids, now_s: Instants) -> tuple[Flags, Floats]:
         options = self._options
         zone = self._seeds.uniforms((*self._address, "zone"), devices, 0) - 0.5
         origin = options.peak - options.starts_at - _DAY_S / 2 + options.time_zones * zone

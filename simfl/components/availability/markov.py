@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
-from simfl.components.availability.spells import SHORTEST_S, Spells, cell
+from simfl.components.availability.spells import SHORTEST_S, Instants, Spells, cell
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration, Percent
@@ -78,7 +78,7 @@ class _Chain(Spells):
         self._address = ("availability", group, "markov")
 
     @override
-    def spells(self, devices: Ids, now_s: float) -> tuple[Flags, Floats]:
+    def spells(self, devices: Ids, now_s: Instants) -> tuple[Flags, Floats]:
         width = self._options.step
         phase = np.zeros(len(devices))
         if not self._options.aligned:

@@ -2,18 +2,20 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
-from simfl.components.availability.spells import SHORTEST_S, Spells
+from simfl.components.availability.spells import SHORTEST_S, Instants, Spells, cell
 from simfl.core.seeds import Address, Seeds
 from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration
 
 _MEAN_POINTS, _MAX_POINTS = 2.0, 16  # per block; more than 16 happen in one block of 10 billion
+_EACH = np.arange(_MAX_POINTS)[None, :]
 
 
 @availabilities.register("on_off")
@@ -54,11 +56,12 @@ class Alternating(Spells):
         self._to_off = _Points(on_s, seeds, (*address, "to_off"))
 
     @override
-    def spells(self, devices: Ids, now_s: float) -> tuple[Flags, Floats]:
+    def spells(self, devices: Ids, now_s: Instants) -> tuple[Flags, Floats]:
         is_on = self._to_on.last(devices, now_s) > self._to_off.last(devices, now_s)
         until = np.empty(len(devices))
-        until[is_on] = self._to_off.next(devices[is_on], now_s)
-        until[~is_on] = self._to_on.next(devices[~is_on], now_s)
+        for on, points in ((is_on, self._to_off), (~is_on, self._to_on)):
+            at_s = now_s[on] if isinstance(now_s, np.ndarray) else now_s
+            until[on] = points.next(devices[on], at_s)
         return is_on, until
 
 
@@ -69,38 +72,49 @@ class _Points:
         self._mean_s, self._seeds, self._address = mean_s, seeds, address
         self._width_s = _MEAN_POINTS * mean_s
 
-    def last(self, ids: Ids, now_s: float) -> Floats:
+    def last(self, ids: Ids, now_s: Instants) -> Floats:
         """Return `(m,)` each id's last point <= `now_s`."""
         return self._find(ids, now_s, forward=False)
 
-    def next(self, ids: Ids, now_s: float) -> Floats:
+    def next(self, ids: Ids, now_s: Instants) -> Floats:
         """Return `(m,)` each id's first point > `now_s`."""
         return self._find(ids, now_s, forward=True)
 
-    def _find(self, ids: Ids, now_s: float, *, forward: bool) -> Floats:
+    def _find(self, ids: Ids, now_s: Instants, *, forward: bool) -> Floats:
         instants = np.empty(len(ids))
-        missing = np.arange(len(ids))
-        block = math.floor(now_s / self._width_s)
-        if (block + 1) * self._width_s <= now_s:  # rounding: `now` is the very start of the next
-            block += 1
-        elif block * self._width_s > now_s:
-            block -= 1
+        missing, block = np.arange(len(ids)), self._block_of(now_s)
+        at_s = now_s[:, None] if isinstance(now_s, np.ndarray) else now_s
         while len(missing):
             points = self._block(ids[missing], block)
-            fits = (points > now_s) if forward else (points <= now_s)
+            fits = (points > at_s) if forward else (points <= at_s)
             fits &= points < (block + 1) * self._width_s
             nearest = fits.argmax(axis=1) if forward else fits.sum(axis=1) - 1
             fitting = fits.any(axis=1)
             instants[missing[fitting]] = points[fitting, nearest[fitting]]
             missing = missing[~fitting]
-            block += 1 if forward else -1
+            if isinstance(at_s, np.ndarray):
+                at_s, block = at_s[~fitting], block[~fitting]
+            block = block + (1 if forward else -1)
         return instants
 
-    def _block(self, ids: Ids, block: int) -> Floats:
-        """Return `(m, 16)` ascending points from the block's start on, some beyond its end.
+    def _block_of(self, now_s: Instants) -> Any:
+        """Return the number of the block that holds an instant, or `(m, 1)` those of several."""
+        if isinstance(now_s, np.ndarray):
+            return cell(now_s, np.zeros(1), self._width_s)[:, None]
+        block = math.floor(now_s / self._width_s)
+        if (block + 1) * self._width_s <= now_s:  # rounding: it is the very start of the next
+            return block + 1
+        return block - (block * self._width_s > now_s)
+
+    def _block(self, ids: Ids, block: Any) -> Floats:
+        """Return `(m, 16)` ascending points from the start of a block on, some beyond its end.
 
         By lack of memory the process starts afresh at the start of each block.
+
+        Args:
+            ids: `(m,)` whose.
+            block: the number of the block, or `(m, 1)` that of each.
         """
-        counters = block * _MAX_POINTS + np.arange(_MAX_POINTS)
-        uniforms = self._seeds.uniforms(self._address, ids[:, None], counters[None, :])
-        return block * self._width_s + np.cumsum(-np.log(uniforms) * self._mean_s, axis=1)
+        uniforms = self._seeds.uniforms(self._address, ids[:, None], block * _MAX_POINTS + _EACH)
+        points: Floats = block * self._width_s + np.cumsum(-np.log(uniforms) * self._mean_s, axis=1)
+        return points

@@ -11,10 +11,16 @@ from simfl.core.types import Flags, Floats, Ids
 SHORTEST_S = 1e-6
 """Shortest mean spell or step: of shorter ones there are too many to count on a long clock."""
 
+Instants = float | Floats
+"""One for all devices, or `(m,)` one for each."""
+
 _AT_ONCE = 1 << 16  # devices computed at a time, which bounds the memory of a question to all
 
 _WORTH = 1000
 """Devices that take as long to compute as a question about a few."""
+
+_LISTED = 4000
+"""Spells of a device, at most, of all of which somebody may be told."""
 
 _SCANNED = 50
 """Devices that are looked through for what is over while one is computed."""
@@ -41,8 +47,24 @@ class Spells(OnlineSchedule, ABC):
         self._watched_s = self._unchanged_s = 0.0
 
     @abstractmethod
-    def spells(self, devices: Ids, now_s: float) -> tuple[Flags, Floats]:
+    def spells(self, devices: Ids, now_s: Instants) -> tuple[Flags, Floats]:
         """Return `(m,)` whether each is online at `now_s` and `(m,)` until when that lasts."""
+
+    def sessions(self, devices: Ids, until_s: float) -> tuple[Floats, Floats] | None:
+        """Return when all sessions of `devices` begin and end, from 0 to `until_s`, in no order.
+
+        `(s,)` each, those at 0 and at `until_s` included; None if some device has too many to list.
+        """
+        now_s, starts, ends = np.zeros(len(devices)), [np.zeros(0)], [np.zeros(0)]
+        for _ in range(_LISTED):
+            is_on, until = self.spells(devices, now_s)
+            until = np.minimum(until, until_s)
+            starts.append(now_s[is_on])
+            ends.append(until[is_on])
+            devices, now_s = devices[until < until_s], until[until < until_s]
+            if not len(devices):
+                return np.concatenate(starts), np.concatenate(ends)
+        return None
 
     @override
     def online(self, devices: Ids, now_s: float) -> Flags:
@@ -92,7 +114,7 @@ class Spells(OnlineSchedule, ABC):
         return known & (now_s < self._until[devices])
 
 
-def cell(now_s: float, origin_s: Floats, width_s: float) -> Ids:
+def cell(now_s: Instants, origin_s: Floats, width_s: float) -> Ids:
     """Return `(m,)` the k with ``origin + k * width <= now < origin + (k + 1) * width``, exactly.
 
     Division alone may miss by one where `now` is the very start of a cell.

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.records import Records, read_records
-from simfl.components.availability.spells import Spells
+from simfl.components.availability.spells import Instants, Spells
 from simfl.core.circumstances import Circumstances
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags, Floats, Ids
@@ -113,15 +113,15 @@ class _Replay(Spells):
         self._order = order
 
     @override
-    def spells(self, devices: Ids, now_s: float) -> tuple[Flags, Floats]:
-        ticks = int(np.floor(now_s * self._records.TICKS))
+    def spells(self, devices: Ids, now_s: Instants) -> tuple[Flags, Floats]:
+        ticks = np.floor(now_s * self._records.TICKS).astype(np.int64)
         chosen, at = self._at(devices, ticks)
         is_on, ahead = self._records.look(chosen, at)
         until = np.where(ahead < 0, np.inf, (ticks + ahead) / self._records.TICKS)
         return is_on, until
 
-    def _at(self, devices: Ids, ticks: int) -> tuple[Ids, Ids]:
-        """Return `(m,)` each device's record, and `(m,)` where it is in that after so long."""
+    def _at(self, devices: Ids, ticks: Ids | int) -> tuple[Ids, Ids]:
+        """Return `(m,)` each device's record, and `(m,)` where in that it is after `ticks`."""
         chosen = self._order[devices % len(self._order)]
         period = self._records.periods[chosen]
         at = ticks % period

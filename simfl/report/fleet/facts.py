@@ -64,7 +64,8 @@ class FleetFacts:
         clients: wanted per round.
         asked: selected per round.
         quorum: available at once before a round begins (0: it begins with whoever is there).
-        most_online: devices at once, in a week that is looked at every half hour.
+        most_online: devices at once in a week, of groups with batteries and very short sessions as
+            far as looks once in each half hour tell.
         deadline_s: of a round (infinite: none).
         selector: who chooses the clients.
         asked_s: how long what the selector asks before it first chooses takes (0: it asks nothing).
@@ -75,7 +76,7 @@ class FleetFacts:
         with_battery: groups whose devices have one.
         columns: `(n,)` each number of every device.
         members: the devices of each group, by its name.
-        week: per group `(instants,)` share online over a week.
+        week: per group `(half hours,)` share online over a week.
     """
 
     groups: list[GroupFacts]

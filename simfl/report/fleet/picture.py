@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simfl.components.availability.week import HALF_HOURS
 from simfl.report import formats
 from simfl.report.figures.looks import COLOURS as GROUPS
 from simfl.report.fleet.facts import FleetFacts
-from simfl.report.fleet.survey import INSTANTS, PHASES, WEEK_S
+from simfl.report.fleet.survey import PHASES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,7 +96,7 @@ def _phases(axes: "Axes", facts: FleetFacts) -> None:
 
 
 def _week(axes: "Axes", facts: FleetFacts) -> None:
-    days = (np.arange(INSTANTS) + 0.5) * (WEEK_S / INSTANTS / formats.DAY_S)
+    days = (np.arange(HALF_HOURS) + 0.5) / 48
     lines = [facts.week[name] for name in facts.members]
     for place, name in enumerate(facts.members):
         below = sum(np.array_equal(line, lines[place]) for line in lines[:place])

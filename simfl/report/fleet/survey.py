@@ -16,23 +16,18 @@ from typing_extensions import override
 
 from simfl.build.builder import Builder
 from simfl.build.fleet import draw_fleet
+from simfl.components.availability.week import Week, looked_at, most_at_once, quorum, week_of
 from simfl.components.selectors.base import Reports, Selector, View
 from simfl.coordinators.base import Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.core.component import overrides
 from simfl.core.types import Floats, Ids
-from simfl.report import formats
 from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
 from simfl.scenario.scenario import Scenario
 from simfl.sim.fleet import DeviceGroup, Fleet
 from simfl.sim.server.server import Server
 from simfl.sim.timeline import ROUNDING, Timeline
 
-WEEK_S = 7 * formats.DAY_S
-INSTANTS = 336
-"""Half-hours of a week: when availability is looked at."""
-WATCHED = 200
-"""Devices of a group whose availability is looked at."""
 NUMBERS = ("compute", "downlink", "uplink", "latency", "samples", "round")
 PHASES = ("download", "compute", "upload")
 
@@ -51,9 +46,9 @@ def survey(builder: Builder) -> FleetFacts:
     enforced_s = limit_s if policy.enforces else math.inf
     holds = np.array([fleet.can_hold(i, settings.memory_bytes) for i in range(len(fleet))])
     members = {group.name: group.first + np.arange(group.count) for group in fleet.groups}
-    week = {group.name: _online(group) for group in _drawn_anew(builder).groups}
+    weeks = {group.name: _week(group) for group in _drawn_anew(builder).groups}
     facts_of = partial(_facts, columns=columns, limit_s=limit_s, holds=holds)
-    groups = [facts_of(name, own, float(week[name].mean())) for name, own in members.items()]
+    groups = [facts_of(name, own, float(weeks[name].share.mean())) for name, own in members.items()]
     if len(groups) > 1:
         weights = [group.count for group in groups]
         online = float(np.average([group.online for group in groups], weights=weights))
@@ -68,8 +63,8 @@ def survey(builder: Builder) -> FleetFacts:
         groups,
         wanted,
         asked,
-        (settings.min_clients or asked) if policy.has_quorum else 0,
-        float(np.max(np.sum([len(own) * week[name] for name, own in members.items()], axis=0))),
+        quorum([*weeks.values()], settings.min_clients, asked) if policy.has_quorum else 0,
+        most_at_once([*weeks.values()]),
         limit_s,
         selector.name,
         _asking_s(timeline, server, asked) if overrides(selector, Selector.probe) else 0.0,
@@ -79,7 +74,7 @@ def survey(builder: Builder) -> FleetFacts:
         [group.name for group in fleet.groups if group.batteries is not None],
         columns,
         members,
-        week,
+        {name: week.share for name, week in weeks.items()},
     )
 
 
@@ -205,11 +200,11 @@ def _drawn_anew(builder: Builder) -> Fleet:
     )
 
 
-def _online(group: DeviceGroup) -> Floats:
-    """Return `(instants,)` the share of a group's devices that is there for work over a week."""
-    watched = np.unique(np.linspace(0, group.count - 1, min(group.count, WATCHED)).astype(np.int64))
-    instants = (np.arange(INSTANTS) + 0.5) * (WEEK_S / INSTANTS)
-    return np.array([group.online(watched, float(now)).mean() for now in instants])
+def _week(group: DeviceGroup) -> Week:
+    """Return when a group's devices are there for work: charged enough, too."""
+    if group.batteries is None:
+        return week_of(group.schedule, group.count)
+    return looked_at(group.online, group.count)
 
 
 def chance_of_none(n: int, special: int, drawn: int) -> float:

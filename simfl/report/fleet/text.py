@@ -117,8 +117,8 @@ def sentences(facts: FleetFacts) -> list[str]:
         most, devices = round(facts.most_online), formats.count(facts.groups[-1].count)
         lines.append(
             f"A round begins once {formats.count(facts.quorum)} clients are available at once "
-            f"(`rounds.min_clients`); in a week, looked at every half hour, never more than "
-            f"{formats.count(most)} of {devices} devices are online."
+            f"(`rounds.min_clients`); in a week never more than {formats.count(most)} of {devices} "
+            "devices are online."
         )
     if math.isfinite(facts.deadline_s):
         share = facts.groups[-1].in_time

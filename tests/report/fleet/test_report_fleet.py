@@ -212,7 +212,7 @@ def test_a_quorum_that_is_hardly_ever_met_is_told() -> None:
     found = facts(fleet=fleet, rounds={"clients": 25, "min_clients": 20})
     assert found.quorum == 20
     assert 30 / 7 < found.most_online < 20
-    told = "once 20 clients are available at once (`rounds.min_clients`); in a week, looked at"
+    told = "once 20 clients are available at once (`rounds.min_clients`); in a week never"
     assert told in sentences(found)[0]
     assert f"never more than {found.most_online:.0f} of 30 devices are" in sentences(found)[0]
     for met in ({"clients": 25, "min_clients": 2}, {"clients": 25, "policy": "fedbuff"}):

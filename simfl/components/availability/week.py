@@ -1,0 +1,111 @@
+"""Who of a group is online during a week, before anything is simulated."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simfl.components.availability.base import OnlineSchedule
+from simfl.components.availability.spells import Spells
+from simfl.core.types import Flags, Floats, Ids
+
+WEEK_S = 7 * 86_400.0
+HALF_HOURS = 336
+"""Parts that a week is divided into."""
+WATCHED = 200
+"""Devices of a group that are looked at: of a larger one, they stand for all."""
+_LENGTH_S = WEEK_S / HALF_HOURS
+_GOLDEN = (5**0.5 - 1) / 2
+LOOKS_S = (np.arange(HALF_HOURS) + np.arange(HALF_HOURS) * _GOLDEN % 1) * _LENGTH_S
+"""When those are looked at whose sessions can't be listed: once in each half hour, at instants that
+keep step with no period."""
+
+
+@dataclass(frozen=True, eq=False)
+class Week:
+    """Who of a group is online during a week.
+
+    Attributes:
+        count: devices of the group.
+        share: `(HALF_HOURS,)` the share of each half hour that they are online, on average.
+        ever: how many ever are.
+        changes_s: `(k,)` instants, ascending, from each of which on ...
+        there: `(k,)` ... so many are online.
+    """
+
+    count: int
+    share: Floats
+    ever: float
+    changes_s: Floats
+    there: Floats
+
+    def at(self, instants_s: Floats) -> Floats:
+        """Return `(m,)` how many are online at instants of the week."""
+        place = np.searchsorted(self.changes_s, instants_s, side="right") - 1
+        return np.where(place >= 0, self.there[place], 0.0)
+
+
+def week_of(schedule: OnlineSchedule, count: int) -> Week:
+    """Return the week of a group whose `count` devices are there by a schedule alone."""
+    devices = watched(count)
+    sessions = schedule.sessions(devices, WEEK_S) if isinstance(schedule, Spells) else None
+    if sessions is None:
+        return looked_at(schedule.online, count)
+    starts, ends = sessions
+    steps_s: Floats
+    steps_s, which = np.unique(np.concatenate(sessions), return_inverse=True)
+    ups = np.repeat([1.0, -1.0], len(starts))
+    there: Floats = np.cumsum(np.bincount(which, ups, minlength=len(steps_s)))
+    edges_s: Floats = np.linspace(0, WEEK_S, HALF_HOURS + 1)
+    online_s: Floats = _passed(starts, edges_s) - _passed(ends, edges_s)
+    share = np.clip(np.diff(online_s) / (_LENGTH_S * len(devices)), 0, 1)
+    there *= (scale := count / len(devices))
+    return Week(count, share, scale * _some(schedule, devices), steps_s, there)
+
+
+def looked_at(online: Callable[[Ids, float], Flags], count: int) -> Week:
+    """Return the week of a group of which can only be asked who is online, later and later."""
+    devices = watched(count)
+    looks = np.array([online(devices, float(now_s)) for now_s in LOOKS_S])
+    share = looks.mean(axis=1)
+    return Week(count, share, count * float(looks.any(axis=0).mean()), LOOKS_S, count * share)
+
+
+def watched(count: int) -> Ids:
+    """Return `(m,)` the devices of a group of `count` that are looked at."""
+    return np.unique(np.linspace(0, count - 1, min(count, WATCHED)).astype(np.int64))
+
+
+def most_at_once(weeks: Sequence[Week]) -> float:
+    """Return how many devices of several groups are online at one instant, at the most."""
+    instants_s = np.concatenate([week.changes_s for week in weeks])
+    return float(np.sum([week.at(instants_s) for week in weeks], axis=0).max(initial=0.0))
+
+
+def at_first(schedule: OnlineSchedule, count: int) -> float:
+    """Return how many of a group are online at the very start, which is known at once."""
+    return count * float(schedule.online(watched(count), 0.0).mean())
+
+
+def quorum(weeks: Sequence[Week], least: int | None, asked: int) -> int:
+    """Return for how many a round waits that asks so many: `least`, or all who ever come."""
+    ever = max(round(sum(week.ever for week in weeks)), 1)
+    return min(asked, ever) if least is None else least
+
+
+def _some(schedule: OnlineSchedule, devices: Ids) -> int:
+    """Return how many of `devices` are online at some instant of the week."""
+    online = schedule.online(devices, 0.0)
+    return sum(
+        bool(there) or schedule.next_change_s(device, 0.0) < WEEK_S
+        for device, there in zip(devices.tolist(), online, strict=True)
+    )
+
+
+def _passed(since_s: Floats, edges_s: Floats) -> Floats:
+    """Return `(m,)` the seconds by each edge since those of `since_s` before it, added up."""
+    ordered = np.sort(since_s)
+    before = np.searchsorted(ordered, edges_s)
+    sums: Floats = np.concatenate([[0.0], np.cumsum(ordered)])
+    passed: Floats = before * edges_s - sums[before]
+    return passed
