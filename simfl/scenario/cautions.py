@@ -8,6 +8,7 @@ import numpy as np
 from simfl.components.aggregators.base import Aggregator
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.aggregators.trimmed_mean import TrimmedMean
+from simfl.components.availability.week import at_first, most_at_once, quorum, week_of
 from simfl.components.models import linear_layers
 from simfl.components.models.base import Model
 from simfl.components.selectors.base import Selector
@@ -16,6 +17,7 @@ from simfl.components.workloads.coreset import CoresetTraining
 from simfl.core.apportion import whole_share
 from simfl.core.at_work import users_own
 from simfl.core.component import overrides
+from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from simfl.scenario.distributions import Constant, Draw
 from simfl.scenario.language.place import Location
@@ -46,6 +48,7 @@ def cautions(scenario: Scenario) -> Iterator[Caution]:
         yield ("model", "frozen"), "stays at random weights, for there is no `weights_file`"
     yield from _of_aggregation(scenario)
     yield from _of_privacy(scenario)
+    yield from _of_quorum(scenario)
     yield from _of_speeds(scenario)
 
 
@@ -163,6 +166,36 @@ def _of_privacy(scenario: Scenario) -> Iterator[Caution]:
             ("aggregation", "delta"),
             f"{aggregator.delta:g} is not below 1 / {devices:,} devices: to publish the data of "
             "one, drawn by lot, would be as private",
+        )
+
+
+def _of_quorum(scenario: Scenario) -> Iterator[Caution]:
+    """Yield a quorum that is not once there in a week, as far as availability tells."""
+    rounds, groups = scenario.rounds, scenario.fleet
+    if not rounds.policy.has_quorum or users_own(
+        [rounds.policy, *(g.availability for g in groups)]
+    ):
+        return
+    seeds, asked = Seeds(scenario.seed), rounds.policy.asked(rounds.clients)
+    try:
+        schedules = [
+            (
+                group.availability.schedule(group.count, group.name, seeds, scenario.root),
+                group.count,
+            )
+            for group in groups
+        ]
+    except InputError:  # told by whoever looks for mistakes
+        return
+    if sum(at_first(*schedule) for schedule in schedules) >= (rounds.min_clients or asked):
+        return
+    weeks = [week_of(*schedule) for schedule in schedules]
+    least = quorum(weeks, rounds.min_clients, asked)
+    if least > (most := round(most_at_once(weeks))):
+        yield (
+            ("rounds", "clients" if rounds.min_clients is None else "min_clients"),
+            f"a round begins once {least:,} clients are available at once; in a week never more "
+            f"than {most:,} of {scenario.devices:,} devices are online",
         )
 
 

@@ -48,6 +48,30 @@ def test_an_aggregation_that_was_not_chosen_for_its_policy_is_told(
     assert list(cautions(Scenario.from_dict(resolved))) == []
 
 
+SELDOM = {**TINY["fleet"], "availability": {"name": "on_off", "on": "10 min", "off": "4 h"}}
+
+
+def test_a_quorum_that_is_not_there_in_a_week_is_told() -> None:
+    """`simfl fleet` alone knew of it; a run looked for it through 30 days of virtual time."""
+    count = SELDOM["count"]
+    [(path, text)] = told(fleet=SELDOM, rounds=TINY["rounds"] | {"min_clients": count}).items()
+    assert path == "rounds.min_clients"
+    assert text.startswith(f"a round begins once {count} clients are available at once; in a week")
+    assert told(fleet=SELDOM, rounds=TINY["rounds"] | {"min_clients": 1}) == {}
+    assert "rounds.min_clients" not in told(fleet=SELDOM, rounds={"policy": "fedbuff"})
+
+
+def test_a_quorum_of_all_who_ever_come_is_there(tmp_path: Path) -> None:
+    """Two of six devices are ever online: a round that asks more makes do with them."""
+    rows = [f"{device},0,60,{int(device < 2)}" for device in range(6)]
+    (tmp_path / "t.csv").write_text("\n".join(["device,start_s,end_s,state", *rows, ""]))
+    trace = {"name": "trace", "file": "t.csv"}
+    fleet = {**TINY["fleet"], "count": 6, "availability": trace}
+    changes = {"folder": str(tmp_path), "fleet": fleet}
+    assert told(**changes, rounds={"clients": 4}) == {}
+    assert list(told(**changes, rounds={"clients": 4, "min_clients": 3})) == ["rounds.min_clients"]
+
+
 @pytest.mark.parametrize("aggregation", ["fedasync", "fedbuff"])
 def test_a_discount_of_staleness_where_nothing_is_stale_is_told(aggregation: str) -> None:
     assert list(told(aggregation=aggregation)) == ["aggregation"]
