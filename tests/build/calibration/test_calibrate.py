@@ -225,6 +225,21 @@ def test_who_never_ended_a_phase_is_left_out_and_told(
     assert f"{path}:2: client 'b' has no measured upload" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("constant", [0.3, 0.0])
+def test_what_of_the_latency_is_a_constant_of_trainings_is_told(
+    constant: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A latency of 190 ms, say, was 40 ms of the link's, and nobody could tell."""
+    path = tmp_path / "pilot.csv"
+    pilot({**PHONE, "constant": constant}, 60, np.random.default_rng(0)).to_csv(path, index=False)
+    assert main(["calibrate", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert ("constant: " in told) == bool(constant)
+    if constant:
+        (milliseconds,) = re.findall(r"trainings of 1 of 1 devices take (\d+) ms", told)
+        assert int(milliseconds) == pytest.approx(300, rel=0.05)
+
+
 def test_a_fleet_is_written_as_people_write_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
