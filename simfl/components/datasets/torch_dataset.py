@@ -11,7 +11,7 @@ from simfl.components.datasets.base import datasets
 from simfl.components.datasets.own.base import OwnDataset
 from simfl.components.datasets.own.rows import Rows, known
 from simfl.components.datasets.seeded_libraries import seeded_libraries
-from simfl.core.code import NotImported, beside, file_of, named_class
+from simfl.core.code import NotImported, beside, file_of, message_with_line, named_class
 from simfl.errors import InputError
 
 
@@ -81,19 +81,36 @@ class TorchDataset(OwnDataset):
         try:
             return maker(**arguments)
         except Exception as error:
-            raise InputError(f"making {name!r}: {type(error).__name__}: {error}") from error
+            what = f"{type(error).__name__}: {message_with_line(error)}"
+            raise InputError(f"making {name!r}: {what}") from error
 
     def _pairs(self, name: str, made: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return inputs `(n, ...)` and labels `(n,)`."""
         if not (hasattr(made, "__len__") and hasattr(made, "__getitem__")):
             raise InputError(f"{name!r} is a {type(made).__name__}, no torch.utils.data.Dataset")
-        try:
-            pairs = [made[row] for row in range(len(made))]
-            inputs = np.stack([np.asarray(pair[0], dtype=np.float32) for pair in pairs])
-            labels = np.array([np.asarray(pair[1]) for pair in pairs])
-        except Exception as error:
-            raise InputError(
-                f"{name!r} must give pairs of an input and a label, all of one shape: "
-                f"{type(error).__name__}: {error}"
-            ) from error
-        return inputs, labels
+        inputs, labels = [], []
+        for row in range(len(made)):
+            pair, where = _sample(name, made, row), f"{name!r}: sample {row}"
+            try:
+                inputs.append(np.asarray(pair[0], dtype=np.float32))
+                labels.append(np.asarray(pair[1]))
+            except Exception as error:
+                raise InputError(
+                    f"{where}, a {type(pair).__name__}, is no pair of an input (numbers) and a "
+                    f"label: {type(error).__name__}: {error}"
+                ) from error
+            for what, arrays in (("an input", inputs), ("a label", labels)):
+                if arrays[row].shape != arrays[0].shape:
+                    raise InputError(
+                        f"{where} has {what} of shape {arrays[row].shape}, sample 0 one of "
+                        f"{arrays[0].shape}; pad or cut them to one shape"
+                    )
+        return np.array(inputs), np.array(labels)
+
+
+def _sample(name: str, made: Any, row: int) -> Any:
+    try:
+        return made[row]
+    except Exception as error:
+        what = f"{type(error).__name__}: {message_with_line(error)}"
+        raise InputError(f"{name!r}: sample {row}: {what}") from error

@@ -8,7 +8,8 @@ from simfl import Scenario
 from simfl.components.datasets.base import datasets
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError, ScenarioError
-from tests.components.datasets.own_files import parse
+from tests.components.datasets import own_files
+from tests.components.datasets.own_files import parse, scenario
 
 
 def test_a_data_set_of_torch_as_it_is_or_made(options):
@@ -61,3 +62,23 @@ def test_what_a_data_set_of_torch_draws_is_the_same_in_every_run(tmp_path):
     first, second = (datasets.parse(named).load(None, Seeds(0)) for _ in range(2))
     assert np.array_equal(first.train.x, second.train.x)
     assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize(
+    ("sample", "message"),
+    [
+        ("{}[i]", r"Own': sample 0: KeyError: 0 \(.*own_pairs\d+\.py:5\)"),
+        ("{'x': 1}", "sample 0, a dict, is no pair of an input .numbers. and a label: KeyError"),
+        ("('a', 1)", "sample 0, a tuple, is no pair of .*: could not convert string to float: 'a'"),
+        ("([0.0], [1] * (1 + i // 3))", r"sample 3 has a label of shape \(2,\), sample 0 one of"),
+    ],
+)
+def test_a_sample_that_is_no_pair_is_told(sample, message, tmp_path):
+    """Which sample it was, and the line that raised, were not."""
+    file = tmp_path / f"own_pairs{next(own_files.COUNT)}.py"
+    file.write_text(
+        "class Own:\n    def __len__(self):\n        return 9\n"
+        f"    def __getitem__(self, i):\n        return {sample}\n"
+    )
+    with pytest.raises(InputError, match=message):
+        scenario({"name": "torch", "dataset": f"{file}:Own"})

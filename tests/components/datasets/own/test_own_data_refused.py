@@ -44,7 +44,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "nobody's": ("image_folder", {"client": r"(eve)_\d"}, "does not fit 'cat/ann_0.png'"),
     "no module": ("torch", {"dataset": "mine.py:train"}, "can't be imported"),
     "no attribute": ("torch", {"client": "owner"}, "no attribute 'owner'; did you mean 'owners'"),
-    "ragged": ("torch", {"dataset": "Ragged"}, "must give pairs of an input and a"),
+    "ragged": ("torch", {"dataset": "Ragged"}, r"sample 1 has an input of shape \(1,\), sample"),
     "no data set": (
         "torch",
         {"dataset": "nothing", "arguments": {}},
