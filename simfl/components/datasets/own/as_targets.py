@@ -22,8 +22,6 @@ def as_targets(rows: Rows, learn: Targets, source: Path) -> tuple[NDArray[Any], 
     """
     if not len(rows.label):
         raise InputError(f"{source} has no samples")
-    if rows.label.dtype.kind == "f" and not np.isfinite(rows.label).all():
-        raise InputError(f"{source}: some labels are empty or not finite")
     if len(rows.x) != len(rows.label):
         raise InputError(f"{source} has {len(rows.x)} inputs, but {len(rows.label)} labels")
     if learn == "classes":

@@ -15,7 +15,7 @@ from simfl.components.data_targets import Targets
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
 from simfl.components.datasets.own.as_targets import as_targets
-from simfl.components.datasets.own.rows import Rows
+from simfl.components.datasets.own.rows import FLOAT32, FLOAT64, Rows
 from simfl.core.code import folder_beside
 from simfl.core.files import similar_file
 from simfl.core.seeds import Seeds
@@ -142,6 +142,7 @@ class OwnDataset(Dataset):
             rows = rows or self.rows()
             if 0 in rows.x.shape[1:]:
                 raise InputError(f"{self.source()}: an input has no numbers to learn from")
+            rows.require_finite(self.source(), FLOAT32 if self.normalise == "none" else FLOAT64)
             drawn = rows.test is None and self.test_share > 0
             test = np.zeros(len(rows.label), np.bool_) if rows.test is None else rows.test
             n = int((~test).sum())

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from simfl.core.types import Flags
 from simfl.errors import InputError, nearest
 
+FLOAT32, FLOAT64 = (float(np.finfo(kind).max) for kind in (np.float32, np.float64))
+"""The largest number of either kind."""
 TRUE = ("1", "1.0", "true", "t", "yes", "y", "test")
 """What a cell of `test` says of a test sample, whatever its case."""
 FALSE = ("0", "0.0", "false", "f", "no", "n", "train", "")
@@ -34,6 +36,32 @@ class Rows:
     client: NDArray[Any] | None = None
     test: Flags | None = None
     test_owned: bool = True
+
+    def require_finite(self, file: Path, largest: float) -> None:
+        """Check that inputs and labels are finite.
+
+        Args:
+            file: where they come from, for the message.
+            largest: the largest magnitude that an input may have.
+
+        Raises:
+            InputError: one is not; it names the first sample.
+        """
+        order = "" if self.test_owned else ", those for training first"
+        for what, values, limit in (
+            ("inputs are not finite, or too large", self.x, largest),
+            ("labels are empty or not finite", self.label, FLOAT64),
+        ):
+            if values.dtype.kind != "f" or not values.size:
+                continue
+            # NaN is an end, too, and not within limits.
+            if -limit <= values.min() and values.max() <= limit:
+                continue
+            sound = (np.abs(values) <= limit).reshape(len(values), -1).all(axis=1)
+            raise InputError(
+                f"{file}: {what}, the first of them in sample {int(np.argmin(sound)):,} of "
+                f"{len(sound):,}, counted from 0{order}"
+            )
 
     def with_test(self, x: NDArray[Any], label: NDArray[Any]) -> "Rows":
         """Return these rows, and more for testing: inputs and labels."""

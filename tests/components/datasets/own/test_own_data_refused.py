@@ -123,6 +123,27 @@ def test_inputs_without_numbers_are_told_with_their_place(tmp_path: Path) -> Non
         scenario({"name": "npz", "file": str(tmp_path / "t.npz")})
 
 
+@pytest.mark.parametrize(
+    ("name", "odd", "message"),
+    [
+        ("x", np.nan, "inputs are not finite.* in sample 4 of 6, counted from 0$"),
+        ("x", -1e39, "inputs are not finite, or too large, .* in sample 4 of 6"),
+        ("y", np.inf, "labels are empty or not finite, .* in sample 4 of 6, counted from 0$"),
+        ("z", np.inf, ".* in sample 10 of 12, counted from 0, those for training first"),
+    ],
+)
+def test_what_is_not_finite_is_told_with_its_place(name, odd, message, tmp_path):
+    """It was 'training samples hold NaN or infinity', of an archive with how many soever."""
+    arrays: dict[str, Any] = {"x": np.zeros((6, 2)), "y": np.arange(6) % 2.0, "z": np.zeros((6, 2))}
+    arrays[name][4] = odd
+    np.savez(tmp_path / "t.npz", **arrays)
+    tested = {"test_inputs": "z", "test_label": "y"} if name == "z" else {}
+    with pytest.raises(InputError, match=rf"data\.dataset: .*t\.npz: {message}"):
+        scenario({"name": "npz", "file": str(tmp_path / "t.npz"), **tested})
+    if odd == -1e39:  # a time, say, that becomes a small number
+        scenario({"name": "npz", "file": str(tmp_path / "t.npz"), "normalise": "standard"})
+
+
 def test_a_pipe_is_no_file(tmp_path: Path) -> None:
     """It was read for ever: nobody writes into it."""
     os.mkfifo(tmp_path / "t.csv")
