@@ -32,6 +32,8 @@ class UnitError(InputError):
 
 MEANT = "; did you mean"
 """How a hint begins that names what was meant, and not all that there is."""
+NEGATIONS = ("a", "in", "un", "non-", "non_", "not_", "no_")
+"""Before a name, they make the opposite of it."""
 LONGEST_NAME = 100
 """Characters of a name that nothing is called by, which a message shows."""
 
@@ -84,9 +86,12 @@ def nearest(name: str, known: Iterable[str], alike: float = 0.6) -> str:
     ("; did you mean 'synchronous'?", "; did you mean 'mean_squared_error'?")
     >>> nearest("time", ["normalised_time", "time_s", "time_s_to_50%"])
     "; did you mean 'time_s'?"
+    >>> nearest("asynchronous", ["fedasync", "synchronous"])
+    '; expected one of: fedasync, synchronous'
     """
     names = sorted(known)
-    if close := _close(name.lower(), {full.lower(): full for full in names}, alike):
+    close = _close(name.lower(), {full.lower(): full for full in names}, alike)
+    if close and name.lower() not in (f"{no}{close.lower()}" for no in NEGATIONS):
         return f"{MEANT} {close!r}?"
     return f"; expected one of: {', '.join(names)}" if names else ""
 

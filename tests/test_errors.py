@@ -35,5 +35,11 @@ def test_where_nothing_is_near_all_are_listed(name: str) -> None:
     assert nearest(name, ()) == ""
 
 
+@pytest.mark.parametrize("name", ["asynchronous", "Non-synchronous"])
+def test_the_opposite_is_not_what_was_meant(name: str) -> None:
+    known = ("fedasync", "synchronous")
+    assert nearest(name, known) == "; expected one of: fedasync, synchronous"
+
+
 def test_a_name_that_nobody_would_read_is_cut() -> None:
     assert len(str(NameNotFound("selector", "u" * 5000, ["oort"]))) < 200
