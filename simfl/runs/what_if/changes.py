@@ -97,17 +97,18 @@ def _deadline(run: RunResult) -> Iterator[Change]:
 
 
 def _class(run: RunResult) -> Iterator[Change]:
-    """Yield the slowest class of devices being like the fastest."""
+    """Yield the slowest class of devices being like the fastest, of those that were asked."""
     groups = run.scenario["fleet"]
-    if len(groups) < 2:
-        return
+    names = [name for name, _ in run.groups]
     mean_s, took_s = {}, _equal_work_s(run)
-    for name, _ in run.groups:
-        own = took_s[run.of_clients("group") == name]
-        own = own[np.isfinite(own)]
-        mean_s[name] = float(own.mean()) if len(own) else math.inf
-    names = list(mean_s)
-    slow, fast = max(names, key=mean_s.__getitem__), min(names, key=mean_s.__getitem__)
+    for name in names:
+        asked = took_s[run.of_clients("group") == name]
+        own = asked[np.isfinite(asked)]
+        if len(asked):  # of others it is not known how fast they are
+            mean_s[name] = float(own.mean()) if len(own) else math.inf
+    if len(mean_s) < 2:
+        return
+    slow, fast = max(mean_s, key=mean_s.__getitem__), min(mean_s, key=mean_s.__getitem__)
     index, model = names.index(slow), groups[names.index(fast)]
     title = f"{slow} as fast as {fast}"
     if any(key not in group for group in (groups[index], model) for key in SPEED):

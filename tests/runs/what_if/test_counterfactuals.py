@@ -87,6 +87,18 @@ def test_a_fast_class_that_holds_most_data_is_not_the_slowest(tmp_path: Path) ->
     assert "as fast as phone" not in as_text(told)
 
 
+def test_a_class_that_was_never_asked_is_not_the_slowest(tmp_path: Path) -> None:
+    """It was proposed to make the servers, whom nobody asked, as slow as the phones."""
+    fleet = [
+        {"name": name, "count": 2, "compute": f"{per_s} samples/s"}
+        for name, per_s in (("phone", 3), ("tablet", 6), ("server", 60))
+    ]
+    rounds = {"clients": 4, "stop": {"rounds": 1}}
+    told = explain(made(tmp_path, fleet=fleet, selection="round_robin", rounds=rounds))
+    assert set(told.run.clients["group"]) == {"phone", "tablet"}
+    assert "phone as fast as tablet" in known(told)
+
+
 @pytest.mark.slow
 def test_a_run_that_was_stopped_otherwise_is_compared_over_as_many_rounds(tmp_path: Path) -> None:
     stopped = made(tmp_path, rounds={"clients": 4, "stop": {"time": "25 s"}})
