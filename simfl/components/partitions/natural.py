@@ -54,5 +54,9 @@ class Natural(Partition):
     def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         natural = source.natural or []
         for message in self._complaint(len(natural) or None, clients):
-            raise InputError(message)
+            # Else it would have been an objection: how many there are was not known before.
+            hint = (
+                "; clients whose samples all are for testing (`test_share` draws them) don't count"
+            )
+            raise InputError(message + (hint if natural else ""))
         return [natural[i] for i in self.choose(len(natural), clients, rng)]
