@@ -16,13 +16,16 @@ from simfl.components.datasets.own.rows import Rows
 from simfl.errors import InputError
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm", ".tif", ".tiff", ".webp")
+PARTS = ("train", "training", "test", "testing", "val", "valid", "validation", "dev")
+"""What folders are called that hold parts of a data set, and are no classes."""
 
 
 @datasets.register("image_folder")
 class ImageFolder(OwnDataset):
     """Your own pictures: ``PATH/CLASS/*.png``, or ``PATH/train/CLASS`` and ``PATH/test/CLASS``.
 
-    Pixels are in [0, 1].
+    Pixels are in [0, 1].  Pictures are files in .png, .jpg, .jpeg, .bmp, .ppm, .pgm, .tif, .tiff or
+    .webp; others, and hidden ones (``.name``), are left out.
     """
 
     path: str = Field(description="folder, beside the scenario", examples=["images"])
@@ -61,6 +64,12 @@ class ImageFolder(OwnDataset):
         if not files:
             raise InputError(f"{top} has no pictures ({', '.join(SUFFIXES)}) in folders of classes")
         names = [file.relative_to(part).as_posix() for part, file in files]
+        folders = sorted({name.partition("/")[0] for name in names})
+        if all(folder.lower() in PARTS for folder in folders):
+            raise InputError(
+                f"{top} has folders {', '.join(folders)}: parts, which hold folders of classes, "
+                "are called `train` and `test`"
+            )
         return Rows(
             np.stack([self._pixels(file) for _, file in files]),
             np.array([name.partition("/")[0] for name in names]),
@@ -91,5 +100,6 @@ class ImageFolder(OwnDataset):
 def _pictures(folder: Path) -> Iterator[Path]:
     """Yield the pictures in folders of classes, in order of their names."""
     for file in sorted(folder.glob("*/**/*")):
-        if file.suffix.lower() in SUFFIXES:
+        hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+        if not hidden and file.suffix.lower() in SUFFIXES:
             yield file

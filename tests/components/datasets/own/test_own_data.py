@@ -151,6 +151,16 @@ def test_pictures(options):
     assert [rows.tolist() for rows in corpus.natural] == [[0, 1, 2, 6, 7, 8], [3, 4, 5, 9, 10, 11]]
 
 
+def test_hidden_pictures_are_left_out(tmp_path):
+    """A notebook's `.ipynb_checkpoints` was a class, and a Mac's `._cat.png` no picture."""
+    own_files.pictures(tmp_path)
+    own_files.pictures(tmp_path / ".ipynb_checkpoints")
+    (tmp_path / "cat" / "._ann_0.png").write_bytes(b"Mac OS X")
+    named = {"name": "image_folder", "path": str(tmp_path), "size": 4}
+    corpus = datasets.parse(named).load(None, Seeds(0))
+    assert (corpus.classes, len(corpus.train) + len(corpus.test)) == (2, 12)
+
+
 def test_pictures_that_are_split_already(tmp_path):
     for part in ("train", "test"):
         own_files.pictures(tmp_path / "split" / part)

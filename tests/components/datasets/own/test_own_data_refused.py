@@ -93,6 +93,14 @@ def test_what_is_refused(case, options, tmp_path):
         scenario({"name": name, **options[name], **changes})
 
 
+def test_parts_of_a_data_set_are_no_classes(tmp_path):
+    """Models learned to tell training pictures from those for validation."""
+    for part in ("train", "val"):
+        own_files.pictures(tmp_path / part)
+    with pytest.raises(InputError, match=r"has folders train, val: .* are called `train` and `te"):
+        scenario({"name": "image_folder", "path": str(tmp_path), "size": 4})
+
+
 def test_names_of_clients_that_are_one_number_are_not_taken_for_one(tmp_path):
     """`01` and `1` were one client, and nothing was said."""
     rows = "".join(f"{row % 2},{row},{who}\n" for row, who in enumerate(["01", "2", " 2", "1"] * 5))
