@@ -52,9 +52,9 @@ class Dirichlet(Partition):
             # Cumulated shares rounded down would give the last client some of every class.
             owners.append(np.repeat(np.arange(clients), apportion(len(members), share)))
         dealt = by_owner(np.concatenate(rows), np.concatenate(owners), clients, rng)
-        return self._topped_up(dealt)
+        return self._topped_up(dealt, rng)
 
-    def _topped_up(self, dealt: list[Ids]) -> list[Ids]:
+    def _topped_up(self, dealt: list[Ids], rng: Rng) -> list[Ids]:
         missing = [max(self.min_samples - len(rows), 0) for rows in dealt]
         richest = [(-len(rows), client) for client, rows in enumerate(dealt)]
         heapq.heapify(richest)
@@ -66,7 +66,9 @@ class Dirichlet(Partition):
                 given[donor] += 1
                 gifts[client].append(dealt[donor][-given[donor]])
                 heapq.heappush(richest, (size + 1, donor))
+        kept = [rows[: len(rows) - out] for rows, out in zip(dealt, given, strict=True)]
+        # Mixed, or what is cut off at the end, such as a validation part, would be gifts alone.
         return [
-            np.concatenate([rows[: len(rows) - out], np.array(extra, dtype=np.int64)])
-            for rows, out, extra in zip(dealt, given, gifts, strict=True)
+            rng.permutation(np.append(rows, np.array(extra))) if extra else rows
+            for rows, extra in zip(kept, gifts, strict=True)
         ]

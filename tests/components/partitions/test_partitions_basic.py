@@ -100,6 +100,19 @@ def test_dirichlet_deals_alike_to_whoever_comes_last(deal):
     assert stats.friedmanchisquare(*np.transpose(sizes)).pvalue > 1e-3
 
 
+def test_what_a_small_client_is_given_lies_among_its_own_samples(labelled, deal):
+    """As likely at the end, where its validation part is cut off, as anywhere."""
+    source, first, last = labelled([5] * 20 + [400]), 0, 0
+    for seed in range(20):  # nearly every class goes to one client as a whole
+        dealt = deal("dirichlet", source, 40, seed, alpha=1e-6, min_samples=10)
+        own = [source.labels[rows] < 20 for rows in dealt]
+        mixed = np.stack([mine for mine in own if len(mine) == 10 and mine.sum() == 5])
+        first += mixed[:, :5].sum()
+        last += mixed[:, 5:].sum()
+    assert first + last > 1000
+    assert abs(first - last) < 4 * np.sqrt((first + last) * 5 / 9)
+
+
 def test_dirichlet_limits(balanced, deal):
     few = label_counts(deal("dirichlet", balanced, 10, alpha=0.001), balanced.labels, 10)
     assert (few.max(axis=0) > 5900).all()  # each class all but wholly with one client
