@@ -30,6 +30,7 @@ def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
             stop.target,
         ),
         evaluate_every=scenario.evaluation.every,
+        evaluate_initial=scenario.evaluation.initial,
         targets=scenario.evaluation.targets,
         reached=Criteria.of(training.loss, scenario.evaluation.metrics).reached,
         metrics=scenario.evaluation.labels,

@@ -144,9 +144,12 @@ class FlowerCoordinator(BaseCoordinator):
 
     @override
     def evaluate(self, round_: int) -> Evaluation | None:
-        """Judge by the strategy, centrally or on the clients that it chooses."""
+        """Judge by the strategy, centrally or on the clients that it chooses.
+
+        Before round 1, only centrally, as Flower's server does.
+        """
         judged = self._ask("evaluate", round_, self.parameters)
-        if judged is None:
+        if judged is None and round_ > 0:
             judged = self._judged_by_clients(round_)
         if judged is None or judged[0] is None:
             return None

@@ -24,7 +24,8 @@ class RoundRow:
     """
 
     round: int
-    """Number of the aggregation, from 1."""
+    """Number of the aggregation, from 1.  Round 0 is none: it tells how good the model is that the
+    run begins with, at 0 s, where `evaluation.initial` asks for that."""
     start_s: float
     """When the round began: the end of the one before, or the end of waiting for a quorum."""
     end_s: float = math.nan

@@ -117,18 +117,21 @@ def _unseen_s(run: RunResult, target: float) -> float:
 
 
 def never_judged(groups: Groups, targets: Sequence[float] | None = None) -> list[str]:
-    """Say whose targets the model that a run began with may have been at: nobody judges that.
+    """Say whose targets the model that a run began with may have been at: nobody judged that.
 
     Args:
         groups: the runs, by variant.
         targets: those asked about (None: the scenarios').
     """
-    asked = _asked(groups, targets)
+    runs, asked = all_runs(groups), _asked(groups, targets)
+    reached_s = [at.time_s for run in runs for target in asked if (at := run.reached(target))]
+    at_once = 0.0 in reached_s
     names = [
         name
         for name, own in groups.items()
         if any(
-            run.written("model", "weights_file")
+            (at_once or run.written("model", "weights_file"))
+            and not run.initial_evaluation
             and (reached := run.reached(target)) is not None
             and not np.any(_judged(run) & (run.of_rounds("end_s") < reached.time_s))
             for run in own
@@ -139,8 +142,9 @@ def never_judged(groups: Groups, targets: Sequence[float] | None = None) -> list
         return []
     who = f"with {formats.listed(names, SOME)} " if len(groups) > 1 else ""
     return [
-        f"{who}a target was reached by the first model that was judged; the one that "
-        "`model.weights_file` gave was not, and may have been there from the start."
+        f"{who}a target was reached by the first model that was judged; the one that the run began "
+        "with was not, and may have been there from the start (`evaluation.initial: true` judges "
+        "it)."
     ]
 
 

@@ -1,5 +1,6 @@
 """What an axis can show of a run's rounds, and runs of one variant brought to the same places."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -23,7 +24,8 @@ class Measure:
     Attributes:
         key: names it.
         label: what an axis says.
-        of: `(rounds,)` its values.
+        of: `(points,)` its values: of round 0, where there is one (NaN: it says nothing of that),
+            and of all others.
         units: it is told in.
         kind: how it is written.
     """
@@ -40,31 +42,50 @@ class Measure:
         return self.key + {TIME_UNITS: "_s", ENERGY_UNITS: "_j"}.get(self.units, "")
 
 
-TIME = Measure("time", "virtual time", lambda run: run.of_rounds("end_s"), TIME_UNITS)
-ROUNDS = Measure("round", "round", lambda r: r.of_rounds("round").astype(np.float64), kind="count")
-BYTES = Measure("bytes", "bytes moved", lambda run: run.moved_bytes, BYTE_UNITS)
-ENERGY = Measure("energy", "energy at work", lambda run: run.spent_j, ENERGY_UNITS)
-ACCURACY = Measure("accuracy", "accuracy", lambda run: run.of_rounds("accuracy"), kind="share")
-LOSS = Measure("loss", "loss", lambda run: run.of_rounds("loss"))
-GEMD = Measure("gemd", "GEMD", lambda run: run.of_rounds("gemd"))
+def _from_start(run: RunResult, start: float, rounds: Floats) -> Floats:
+    """Return `(points,)`: of round 0, where there is one, `start`; then those of `(rounds,)`."""
+    values: Floats = rounds.astype(np.float64)
+    return np.append(start, values) if run.initial_evaluation else values
+
+
+def _none_spent(run: RunResult) -> float:
+    return 0.0 if run.powered else math.nan
+
+
+TIME = Measure(
+    "time", "virtual time", lambda r: _from_start(r, 0.0, r.of_rounds("end_s")), TIME_UNITS
+)
+ROUNDS = Measure(
+    "round", "round", lambda r: _from_start(r, 0.0, r.of_rounds("round")), kind="count"
+)
+BYTES = Measure("bytes", "bytes moved", lambda r: _from_start(r, 0.0, r.moved_bytes), BYTE_UNITS)
+ENERGY = Measure(
+    "energy", "energy at work", lambda r: _from_start(r, _none_spent(r), r.spent_j), ENERGY_UNITS
+)
+GEMD = Measure("gemd", "GEMD", lambda r: _from_start(r, math.nan, r.of_rounds("gemd")))
 DURATION = Measure(
-    "duration", "duration", lambda r: r.of_rounds("end_s") - r.of_rounds("start_s"), TIME_UNITS
+    "duration",
+    "duration",
+    lambda r: _from_start(r, math.nan, r.of_rounds("end_s") - r.of_rounds("start_s")),
+    TIME_UNITS,
 )
 DONE = Measure("done", "rounds done", ROUNDS.of, kind="count")
 
 
-def of_error(name: str) -> Measure:
-    """Return what rounds say of the error that losses without an accuracy have."""
-    return Measure(name, formats.metric(name), lambda run: run.errors(name))
+def _of_models(name: str, label: str, kind: Kind = "number") -> Measure:
+    """Return what evaluations say of models; runs that they don't say it of have NaN."""
+    return Measure(
+        name, label, lambda r: _from_start(r, r.initially(name), r.judged_by(name)), kind=kind
+    )
 
 
-def of_metric(name: str) -> Measure:
-    """Return what a scenario's own metric says of rounds; runs without it say nothing."""
+ACCURACY = _of_models("accuracy", "accuracy", "share")
+LOSS = _of_models("loss", "loss")
 
-    def column(run: RunResult) -> Floats:
-        return run.of_rounds(name) if name in run.round_rows else np.full(run.n_rounds, np.nan)
 
-    return Measure(name, formats.metric(name), column)
+def of_judged(name: str) -> Measure:
+    """Return what rounds say of an error in place of an accuracy, or of a scenario's own metric."""
+    return _of_models(name, formats.metric(name))
 
 
 def on_grid(runs: Sequence[RunResult], x: Measure, y: Measure) -> tuple[Floats, Floats] | None:

@@ -71,7 +71,11 @@ def roundless(groups: Groups) -> list[str]:
         if ended:
             seeds = f" ({formats.plural(len(ended), 'seed')})" if len(runs) > 1 else ""
             end = formats.duration(ended[0].end_s)
-            why = _waited_for(ended[0]) if all(map(_asked_nobody, ended)) else ""
+            why = ""
+            if all(run.summary.get("finished") in ("accuracy", "target") for run in ended):
+                why = ", for the model that it began with was as good as `rounds.stop` asks"
+            elif all(map(_asked_nobody, ended)):
+                why = _waited_for(ended[0])
             told.append(f"{name}: the run ended, at {end}, before any round did{seeds}{why}.")
     return _some(told)
 

@@ -26,8 +26,7 @@ from simfl.report.measures import (
     ROUNDS,
     TIME,
     Measure,
-    of_error,
-    of_metric,
+    of_judged,
     on_grid,
 )
 from simfl.runs.results.grouping import by_variant
@@ -119,8 +118,8 @@ def plot(
 
 def measures(results: Sequence[RunResult], x: str, y: str | None) -> tuple[Measure, Measure]:
     """Return what is drawn across and up; where no `y` is given, the first that there is."""
-    errors = {name: of_error(name) for name in all_errors(results)}
-    own = {name: of_metric(name) for name in all_metrics(results)}
+    errors = {name: of_judged(name) for name in all_errors(results)}
+    own = {name: of_judged(name) for name in all_metrics(results)}
     ys = {**YS, **errors, **own}
     if y is None:
         usual = ("accuracy", *errors, "loss", "duration" if x == "rounds" else "rounds")

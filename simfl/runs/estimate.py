@@ -79,7 +79,7 @@ def estimate(
     samples_each = max(scenario.data.partition.samples_each(total, devices), 1)
     batch = training.batch_size
     plan = Plan.nominal(training.epochs or 0, training.steps)
-    judged = rounds / scenario.evaluation.every * total * JUDGED
+    judged = (rounds / scenario.evaluation.every + scenario.evaluation.initial) * total * JUDGED
     flops = (times * plan.units(samples_each, batch) + judged * facts.forward_units) * facts.flops
     held = 2.0 * total * math.prod(dataset.shape()[0]) * 4
     held += facts.parameters * 4.0 * (4 + scenario.rounds.clients)

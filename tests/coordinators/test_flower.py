@@ -169,6 +169,20 @@ def test_evaluation_is_the_strategys(tmp_path: Path) -> None:
     assert centrally.summary["targets"]["0.2"]["round"] == 2
 
 
+@pytest.mark.parametrize("central", [True, False])
+def test_before_round_1_only_the_strategy_itself_evaluates(tmp_path: Path, central: bool) -> None:
+    """As Flower's server does."""
+
+    def evaluate(server_round: int, arrays: Any, config: Any) -> Any:
+        return 2.0, {"accuracy": 0.1 + 0.1 * server_round}
+
+    strategy = fedavg(evaluate_fn=evaluate) if central else fedavg()
+    scenario = {**SCENARIO, "evaluation": {"initial": True}}
+    [result] = run_flower(scenario, client_fn, strategy, 10, tmp_path)
+    assert result.rounds["round"].tolist() == [0] * central + [1, 2, 3]
+    assert result.initial_evaluation == ({"accuracy": 0.1, "loss": 2.0} if central else {})
+
+
 @pytest.mark.parametrize("who", [(0, 1, 2), range(6)])
 def test_clients_that_evaluate_nothing_have_no_say(who: Any, tmp_path: Path) -> None:
     """As in Flower: its client answers so itself where the user's has no such method."""

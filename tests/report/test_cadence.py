@@ -76,3 +76,12 @@ def test_a_given_model_that_may_have_been_at_a_target_from_the_start_is_told(
     assert told[1:] in render(compare([at_once, later, drawn], [0.7]), "markdown")
     assert never_judged(groups, [0.85]) == never_judged({"drawn": [drawn]}) == []
     assert never_judged({"given": [at_once]})[0].startswith("a target was reached")
+
+
+def test_so_may_one_beside_another_that_was_judged(run_tiny: RunTiny) -> None:
+    """The same drawn model took a round where nobody had looked at it, and none where one had."""
+    asked = {"evaluation.targets": ["1%"]}
+    looked, not_looked = run_tiny({**asked, "evaluation.initial": True}), run_tiny(asked)
+    [told] = never_judged({"a": [looked], "b": [not_looked]})
+    assert told.startswith("with b a target was reached by the first model that was judged; ")
+    assert never_judged({"a": [looked]}) == never_judged({"b": [not_looked]}) == []

@@ -23,7 +23,7 @@ class Step:
     """What is known at the end of a round.
 
     Attributes:
-        round: from 1.
+        round: from 1; 0: before any training, where the initial model was judged.
         time_s: virtual time.
         numbers: by name, such as accuracy; what was not measured is left out.
     """

@@ -38,8 +38,8 @@ def learning(groups: Groups) -> Drawing | None:
     targets = all_targets(all_runs(groups))
     marks = [(metric_of(target), float(target), target_text(target)) for target in targets]
     about = "Dashed lines across are the targets." if marks else ""
-    errors = map(measures.of_error, all_errors(all_runs(groups)))
-    own = map(measures.of_metric, all_metrics(all_runs(groups)))
+    errors = map(measures.of_judged, all_errors(all_runs(groups)))
+    own = map(measures.of_judged, all_metrics(all_runs(groups)))
     ys = [measures.ACCURACY, *errors, measures.LOSS, *own]
     drawing = curves.curves("learning", "Learning", about, groups, xs, ys, marks, wide=True)
     return drawing or curves.curves(

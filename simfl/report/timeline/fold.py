@@ -199,10 +199,11 @@ class TraceFold:
             self.events.append(counter)
 
     def _round(self, row: dict[str, Any]) -> None:
-        facts = {name: row[name] for name in _ROUND if row.get(name) is not None}
-        name = f"round {row['round']}"
-        self.events.append(slice_of(name, SERVER, ROUNDS, row["start_s"], row["end_s"], facts))
-        self.slices += 1
+        if row["round"] > 0:
+            facts = {name: row[name] for name in _ROUND if row.get(name) is not None}
+            name = f"round {row['round']}"
+            self.events.append(slice_of(name, SERVER, ROUNDS, row["start_s"], row["end_s"], facts))
+            self.slices += 1
         self._moved += sum(row[name] for name in MOVED)
         self._count("bytes moved", row["end_s"], self._moved + row.get("in_flight_bytes", 0))
         if row.get("accuracy") is not None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from simfl.core.rows import ClientRow, RoundRow
+from simfl.core.rows import ClientRow, RoundRow, header
 from simfl.core.types import Flags
 from simfl.errors import InputError
 from simfl.runs.folder.folder import (
@@ -101,8 +101,12 @@ class RunFiles:
 
     @cached_property
     def rounds(self) -> "pd.DataFrame":
-        """A row per round, as `round_rows`; it is the reader's, who may change it."""
-        return self.round_rows.copy()
+        """A row per round; the columns are those of `simfl.core.rows.RoundRow`.
+
+        Before them is round 0 where the model that the run begins with was judged.  The table is
+        the reader's, who may change it.
+        """
+        return self._round_table.copy()
 
     @cached_property
     def clients(self) -> "pd.DataFrame":
@@ -111,7 +115,29 @@ class RunFiles:
 
     @cached_property
     def round_rows(self) -> "pd.DataFrame":
-        """A row per round; the columns are those of `simfl.core.rows.RoundRow`.
+        """A row per aggregation, from round 1 on; else as `rounds`."""
+        return self._round_table.iloc[self._first :].reset_index(drop=True)
+
+    @cached_property
+    def initial_evaluation(self) -> dict[str, float]:
+        """What judging the model gave that the run begins with, as `last_evaluation`.
+
+        Empty: it was not judged, see `evaluation.initial`.
+        """
+        if not self._first:
+            return {}
+        first = self._round_table.iloc[0]
+        measured = [name for name in first.index if name not in header(RoundRow)]
+        return {name: float(first[name]) for name in ("accuracy", "loss", *measured)}
+
+    @property
+    def _first(self) -> int:
+        """Where round 1 stands in the table: 1 where round 0 is before it."""
+        return int((self._round_table["round"].iloc[:1] == 0).sum())
+
+    @cached_property
+    def _round_table(self) -> "pd.DataFrame":
+        """What `rounds` is.
 
         Where a run ended between two evaluations its last model was judged then: the last row has
         that evaluation, which the file, written round by round, has not.
@@ -125,7 +151,7 @@ class RunFiles:
     @cached_property
     def judged_in_time(self) -> Flags:
         """`(rounds,)` whether each was evaluated as it ended: its loss may be no finite number."""
-        return filled(self.folder / ROUNDS, "loss")
+        return filled(self.folder / ROUNDS, "loss")[self._first :]
 
     def _evaluation_of_last(self, rounds: "pd.DataFrame") -> dict[str, Any]:
         """Return the run's last evaluation if it is of the last of `rounds`, else nothing."""
@@ -150,9 +176,10 @@ class RunFiles:
         """
         told = of(self.summary) if self.finished else None
         table = read_table(self.folder / file, row)
-        if told is not None and len(table) != told:
+        rows = int((table["round"] > 0).sum())
+        if told is not None and rows != told:
             raise InputError(
-                f"{self.folder / file} is damaged: it has {len(table):,} rows, and by {SUMMARY} "
+                f"{self.folder / file} is damaged: it has {rows:,} rows, and by {SUMMARY} "
                 f"there are {told:,}; `simfl check {self.folder}` says more"
             )
         return table

@@ -37,7 +37,7 @@ class Records:
     Attributes:
         lines: of the event log, without a last one that was cut short.
         events: what they say.
-        rounds: `rounds.csv`, a row per aggregation.
+        rounds: `rounds.csv`, a row per aggregation, after that of round 0 where there is one.
         clients: `clients.csv`, a row per participation.  Where a disk was full both may be ahead of
             the log of a run that has not finished; of such rows, which a resumed run writes anew,
             none is here.
@@ -106,6 +106,16 @@ class Records:
             if event["event"] == "round_end":
                 segments.append([])
         return segments
+
+    @property
+    def first_round(self) -> int:
+        """Number of the first of `rounds`: 0 where the model that the run began with was judged."""
+        return 0 if self.rounds and self.rounds[0]["round"] == 0 else 1
+
+    @property
+    def n_rounds(self) -> int:
+        """How many aggregations are in `rounds`."""
+        return len(self.rounds) - (self.first_round == 0)
 
     @property
     def log(self) -> str:

@@ -26,7 +26,7 @@ MEANINGS: dict[str, str] = {
     "rounds": "that are over, those in which nothing arrived among them",
     "short_rounds": "rounds in which fewer clients took part than were asked for",
     "final_accuracy": "at the last evaluation",
-    "best_accuracy": "at any evaluation",
+    "best_accuracy": "at any evaluation, that of the initial model among them",
     "terminal_accuracy": f"mean over the evaluations of the last {TERMINAL_ROUNDS} rounds (of all, "
     "if there were fewer)",
     "last_evaluation": "its round, accuracy, loss and further metrics; where a run ends between "
@@ -107,7 +107,8 @@ class Summary:
             self.last, accuracy = finite(facts), facts["accuracy"]
             if accuracy is not None:  # else the loss knows no right answers
                 self.best = max(self.best or 0.0, accuracy)
-                self._judged.append((facts["round"], accuracy))
+                if facts["round"]:  # else before any
+                    self._judged.append((facts["round"], accuracy))
         elif kind == "refused":
             self.refused.setdefault(facts["reason"], set()).add(facts["client"])
             self.needed_bytes = facts.get("needs_bytes", self.needed_bytes)

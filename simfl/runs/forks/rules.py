@@ -48,7 +48,8 @@ def _ended_before(
     scenario: Scenario, at_s: float, past: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
     """Yield the stopping rules that were met before the fork."""
-    stop, rounds = scenario.rounds.stop, [e for e in past if e["event"] == "round_end"]
+    stop = scenario.rounds.stop
+    rounds = [e for e in past if e["event"] == "round_end" and e["round"] > 0]
     in_flight = rounds[-1] if rounds else {}
     reached = {
         "rounds": len(rounds),

@@ -91,7 +91,7 @@ def summary(records: Records) -> Violations:
         if not isinstance(target, MetricTarget):
             reached[format(target, "g")] = at_s
     expected = {
-        "rounds": len(records.rounds),
+        "rounds": records.n_rounds,
         "participations": dict(Counter(part["outcome"] for part in parts)),
         "distinct_participants": len(
             {part["client"] for part in parts if part["outcome"] == "arrived"}

@@ -22,14 +22,17 @@ def clock(records: Records) -> Violations:
 
 
 def round_numbers(records: Records) -> Violations:
-    """Rounds are numbered from 1 without a gap, in the log and in the table."""
-    for kind in ("round", "round_end"):
-        for number, (line, event) in enumerate(records.of(kind), start=1):
+    """Rounds are numbered without a gap, in the log and in the table: from 1, or 0 at 0 s."""
+    first = records.first_round
+    for kind, start in (("round", 1), ("round_end", first)):
+        for number, (line, event) in enumerate(records.of(kind), start=start):
             if event["round"] != number:
                 yield Violation(EVENTS, line, f"{kind} {event['round']}, expected {number}")
-    for number, row in enumerate(records.rounds, start=1):
-        if row["round"] != number:
-            yield Violation(ROUNDS, number + 1, f"round {row['round']}, expected {number}")
+            if number == 0 and event["t"] > 0:
+                yield Violation(EVENTS, line, f"round 0 ends at {event['t']} s, not at 0 s")
+    for line, row in enumerate(records.rounds, start=2):
+        if row["round"] != (number := line - 2 + first):
+            yield Violation(ROUNDS, line, f"round {row['round']}, expected {number}")
 
 
 def phases(records: Records) -> Violations:
@@ -61,8 +64,8 @@ def deadlines(records: Records) -> Violations:
         limit_s = duration(policy.get("timeout"))
         if policy["name"] == "tiered":
             limit_s = duration(policy.get("deadline"))
-        if drops and part["round"] <= len(records.rounds):
-            limit_s = records.rounds[part["round"] - 1]["deadline_s"]
+        if drops and part["round"] <= records.n_rounds:
+            limit_s = records.rounds[part["round"] - records.first_round]["deadline_s"]
         if limit_s is None:
             continue
         due_s, end_s = part["selected_s"] + limit_s, part["upload_end_s"]
@@ -81,8 +84,9 @@ def _stop(records: Records) -> Violations:
     if limit_s is not None and last_s > limit_s * (1 + ROUNDING):
         words = f"t is {last_s}, the run stops at {limit_s} s"
         yield Violation(EVENTS, len(records.events), words)
-    if stop.get("rounds") is not None and len(records.rounds) > stop["rounds"]:
-        yield Violation(ROUNDS, stop["rounds"] + 2, f"the run stops after {stop['rounds']} rounds")
+    if stop.get("rounds") is not None and records.n_rounds > stop["rounds"]:
+        line = stop["rounds"] - records.first_round + 3
+        yield Violation(ROUNDS, line, f"the run stops after {stop['rounds']} rounds")
 
 
 def duration(text: Any) -> float | None:

@@ -22,7 +22,7 @@ class JudgedRun(RunFiles):
     """A run's rounds, and what its models were judged by."""
 
     def of_rounds(self, name: str) -> NDArray[Any]:
-        """Return `(rounds,)` a column of `rounds`.
+        """Return `(rounds,)` a column of `rounds`, from round 1 on.
 
         Raises:
             InputError: there is none of that name.
@@ -41,6 +41,11 @@ class JudgedRun(RunFiles):
         A loss that knows no right answers has none; see `judged_in_time`.
         """
         return np.flatnonzero(np.isfinite(self.of_rounds("accuracy")))
+
+    @property
+    def has_accuracy(self) -> bool:
+        """Whether that of any model is known."""
+        return len(self.evaluated) > 0 or math.isfinite(self.initially("accuracy"))
 
     @cached_property
     def _accuracies(self) -> Floats:
@@ -62,7 +67,7 @@ class JudgedRun(RunFiles):
         if last is None:
             judged = np.flatnonzero(self.judged_in_time[: self.n_rounds])
             if not len(judged):
-                return {}
+                return self.initial_evaluation
             last = self.round_rows.iloc[judged[-1]]
         numbers = {name: last.get(name) for name in ("accuracy", "loss", *self._metric_columns)}
         return {name: math.nan if x is None else float(x) for name, x in numbers.items()}
@@ -119,8 +124,9 @@ class JudgedRun(RunFiles):
 
     @property
     def best_accuracy(self) -> float:
-        """The highest of all evaluations (NaN: there was none)."""
-        return float(self._accuracies.max()) if len(self._accuracies) else math.nan
+        """The highest of all evaluations, the initial model's included (NaN: there was none)."""
+        judged = np.append(self.initial_evaluation.get("accuracy", math.nan), self._accuracies)
+        return float(np.nanmax(judged)) if self.has_accuracy else math.nan
 
     @property
     def terminal_accuracy(self) -> float:
@@ -145,3 +151,13 @@ class JudgedRun(RunFiles):
         if name in ("accuracy", "loss", *self._metric_columns):
             return self.of_rounds(name).astype(np.float64)
         return self.errors(name)
+
+    def initially(self, name: str) -> float:
+        """Return what `judged_by` says of the model that the run begins with.
+
+        NaN: it was not judged, or there is nothing of that name.
+        """
+        loss, judged = self._loss_with_error, self.initial_evaluation
+        if loss is not None and loss.error == name and math.isfinite(judged.get("loss", math.nan)):
+            return loss.error_of(judged["loss"])
+        return judged.get(name, math.nan)

@@ -79,6 +79,9 @@ class RunResult(JudgedRun):
             InputError: it is neither.
         """
         target = parse_target(target)
+        began = np.array([self.initially(metric_of(target))])
+        if self.criteria.at(target, began).any():
+            return Reached(0.0, 0.0, 0.0, 0.0 if self.powered else math.nan)
         hits = np.flatnonzero(self.criteria.at(target, self.judged_by(metric_of(target))))
         if not len(hits):
             return None

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 
 def have_accuracy(runs: Iterable[RunResult]) -> bool:
     """Return whether any of these runs has an accuracy."""
-    return any(len(run.evaluated) for run in runs)
+    return any(run.has_accuracy for run in runs)
 
 
 def can_reach(runs: Iterable[RunResult], target: float) -> bool:
     """Return whether any of these runs has what `target` is a value of, finite or not."""
     name = metric_of(target)
     return any(
-        np.isfinite(run.judged_by(name)).any() or (run.loss_is_lost and name in run.criteria.named)
+        np.isfinite(run.judged_by(name)).any()
+        or np.isfinite(run.initially(name))
+        or (run.loss_is_lost and name in run.criteria.named)
         for run in runs
     )
 
@@ -60,7 +62,7 @@ def all_judged(runs: Iterable[RunResult]) -> dict[str, "Better"]:
     named: dict[str, Better] = {}
     for run in runs:
         judged = [name for name in run.last_evaluation if name != "accuracy"]
-        judged += ["accuracy"] * (len(run.evaluated) > 0)
+        judged += ["accuracy"] * run.has_accuracy
         judged += [] if run.error is None else [run.error[0]]
         named |= {name: run.criteria.better(name) for name in judged}
     return named

@@ -142,6 +142,11 @@ class Evaluation(Part):
     every: Count = Field(
         1, description="rounds between evaluations; there is always one at the end"
     )
+    initial: bool = Field(
+        False,
+        description="judge the model that the run begins with, too, before any training: as round "
+        "0, at 0 s",
+    )
     on: Literal["test", "train"] = Field("test", description="which samples")
     targets: tuple[Target, ...] = Field(
         (),

@@ -136,14 +136,19 @@ def main(server: Server, policy: RoundPolicy, changes: Sequence[RuleChange] = ()
         policy: of the run.
         changes: of the rules, in the order in which they come.
     """
+    server.begin()
+    if not server.finished:  # by the model that the run begins with
+        yield from _all_rounds(server, policy, changes)
+    yield from server.conclude()
+
+
+def _all_rounds(server: Server, policy: RoundPolicy, changes: Sequence[RuleChange]) -> Process:
     begin = _conducted(policy, server)
     for number, change in enumerate(changes, start=1):
         if (yield from begin(change.at_s)):
-            break
+            return
         begin = yield from _changed(server, number, change)
-    else:
-        yield from begin(math.inf)
-    yield from server.conclude()
+    yield from begin(math.inf)
 
 
 def _changed(

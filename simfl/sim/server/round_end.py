@@ -35,6 +35,14 @@ class RoundEnd:
         """Whether a round has begun and not ended."""
         return self._round < self.state.round
 
+    def begin(self) -> None:
+        """Judge the model that the run begins with, if it is to be: round 0, which takes nothing.
+
+        Nobody works yet; where nothing is trained, or nobody can judge it, there is no such round.
+        """
+        if self.state.settings.evaluate_initial and (evaluation := self._judge()) is not None:
+            self._end(evaluation)
+
     def close(self, facts: Aggregated) -> None:
         """Evaluate if due, write the round's row and check the stopping rules."""
         state, self._round = self.state, self.state.round
@@ -44,17 +52,26 @@ class RoundEnd:
             evaluation = self._judge()
         finite = [loss for loss in facts.losses.values() if np.isfinite(loss)]
         mean_loss = sum(finite) / len(finite) if finite else None
-        self.accounting.close(evaluation, mean_loss, facts.gemd)
+        self._end(evaluation, mean_loss, facts.gemd)
+        if why is not None:
+            state.finish(why)
+
+    def _end(
+        self,
+        evaluation: Evaluation | None,
+        mean_loss: float | None = None,
+        gemd: float | None = None,
+    ) -> None:
+        """Write the round's row, and look at what the evaluation, if there is one, has reached."""
+        self.accounting.close(evaluation, mean_loss, gemd)
         self._cost = {
             "bytes": self.accounting.total_bytes,
             "energy_j": self.accounting.total_energy_j,
         }
-        self._closed_s = state.timeline.now
+        self._closed_s = self.state.timeline.now
         if evaluation is not None:
             self._note_targets(evaluation)
             self._stop_at(evaluation)
-        if why is not None:
-            state.finish(why)
 
     def _why_stop(self) -> str | None:
         """Return which rule ends the run now, whatever an evaluation would say."""

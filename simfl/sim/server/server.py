@@ -130,6 +130,10 @@ class Server:
             what = self._waiting.awaited or "its updates to be computed and aggregated"
         return f"round {max(self.accounting.row.round, 1)} waits for {what}"
 
+    def begin(self) -> None:
+        """Judge the model that the run begins with, if that is wanted."""
+        self._round_end.begin()
+
     def open_round(self, deadline_s: float | None = None) -> None:
         """Begin to work for the next aggregation, which has a deadline or (None) has not."""
         self.state.round += 1

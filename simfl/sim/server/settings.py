@@ -71,6 +71,7 @@ class Settings:
         convex: whether the model has no hidden layer.
         stop: when to end.
         evaluate_every: rounds between evaluations.
+        evaluate_initial: whether the model that the run begins with is judged, too.
         targets: accuracies, and values of other numbers, whose first crossing is noted.
         reached: returns whether an evaluation is at a target.
         metrics: what evaluations measure beside accuracy and loss.
@@ -96,6 +97,7 @@ class Settings:
     forward_units: float = 1 / 3
     min_clients: int | None = None
     filters_updates: bool = False
+    evaluate_initial: bool = False
     reached: Callable[[Evaluation, float], bool] = accuracy_reached
 
     @property

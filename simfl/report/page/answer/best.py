@@ -30,7 +30,7 @@ def best_accuracy(groups: Groups) -> str:
     """Say who had it; somebody has an accuracy."""
     return _best(
         {
-            name: {run.seed: run.best_accuracy for run in runs if len(run.evaluated)}
+            name: {run.seed: run.best_accuracy for run in runs if run.has_accuracy}
             for name, runs in groups.items()
         },
         TEXT["share"],

@@ -19,13 +19,13 @@ from simfl.runs.results.several import all_targets, can_reach, have_accuracy
 def headline(groups: Groups) -> list[str]:
     """Return the answer, in a few sentences."""
     runs = all_runs(groups)
-    if not any(run.n_rounds for run in runs):
+    asked = [target for target in all_targets(runs) if can_reach(runs, target)]
+    met = [target for target in asked if any(run.reached(target) for run in runs)]
+    if not (met or any(run.n_rounds for run in runs)):
         ended = all(run.finished for run in runs)
         return ["No round ended." if ended else "No round has ended yet."]
-    asked = [target for target in all_targets(runs) if can_reach(runs, target)]
     if not (asked or have_accuracy(runs)):
         return [*least_error(groups), *pace(groups)]
-    met = [target for target in asked if any(run.reached(target) for run in runs)]
     unmet = [target_text(target) for target in asked if target not in met]
     missed = formats.listed(unmet, last="or") if unmet else ""
     sentences = [sentence for own in _by_metric(met) for sentence in _race_to(own, groups)]

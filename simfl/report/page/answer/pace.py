@@ -115,7 +115,7 @@ def _slowest(
 def _alone(runs: Sequence[RunResult]) -> str:
     """Say how long the runs of one variant took, and how much of that was waiting for rounds."""
     ends_s, rounds = math.fsum(run.end_s for run in runs), sum(run.n_rounds for run in runs)
-    lasted_s = math.fsum(float(np.sum(DURATION.of(run))) for run in runs)
+    lasted_s = math.fsum(float(np.nansum(DURATION.of(run))) for run in runs)
     seeds = f", in the mean of {len(runs)} seeds" if len(runs) > 1 else ""
     told = (
         f"{formats.plural(rounds / len(runs), 'round')} took "

@@ -144,10 +144,11 @@ def _seeds(figure: Figure) -> str:
 
 def _is_tie(standing: Standing, first: Standing) -> bool:
     """Whether two took the same time, as far as it is told, and no interval says more."""
-    ratio = standing.ratio
-    if ratio is None or (ratio.interval is not None and not ratio.tied):
+    own, firsts, ratio = standing.time_s, first.time_s, standing.ratio
+    if ratio is None:  # of no time there is none
+        return standing.shared > 0 and own.middle == firsts.middle == 0
+    if ratio.interval is not None and not ratio.tied:
         return False
-    own, firsts = standing.time_s, first.time_s
     if math.isinf(own.middle) or (own.missing, own.seeds) != (firsts.missing, firsts.seeds):
         return False
     return formats.duration(own.middle) == formats.duration(firsts.middle)
