@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from simfl.coordinators.base import DIAGNOSTICS, MODEL
+from simfl.coordinators.base import AGGREGATOR_DIAGNOSTICS, DIAGNOSTICS, MODEL
 from simfl.core.arguments import called
 from simfl.core.files import failure, write_output
 from simfl.errors import InputError
@@ -40,7 +40,10 @@ from simfl.scenario.language.place import flat
 from simfl.scenario.language.yaml import read_yaml
 from simfl.scenario.scenario import Scenario
 
-_RESULTS = (SUMMARY, EVENTS, EVENTS + PACKED, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
+_RESULTS = (
+    SUMMARY, EVENTS, EVENTS + PACKED, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, AGGREGATOR_DIAGNOSTICS,
+    REPORT, TRACE,
+)  # fmt: skip
 _PAST = re.compile(r"past-\d+\.yaml")
 _SHOWN = 8
 """Differences between scenarios that are told."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from simfl.components.aggregators.base import Aggregator
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
+from simfl.components.aggregators.dp_fedavg_adaptive import DpFedAvgAdaptive
 from simfl.components.aggregators.trimmed_mean import TrimmedMean
 from simfl.components.availability.week import at_first, most_at_once, quorum, week_of
 from simfl.components.models import linear_layers
@@ -30,6 +31,8 @@ from simfl.sim.policies.synchronous import Synchronous
 
 SHORTEST_BATCH_S = 1e-4
 """Less than PyTorch takes for a mini-batch of the smallest model on a desktop's core."""
+LOUD = 1.2
+"""So many times the noise that updates would get alone is worth a word."""
 Caution = tuple[Location, str]
 """Where something stands, or could, and what is to be known of it."""
 Setting = tuple[Location, bool, str]
@@ -159,6 +162,13 @@ def _of_privacy(scenario: Scenario) -> Iterator[Caution]:
     aggregator, devices = scenario.aggregation, scenario.devices
     if not isinstance(aggregator, DpFedAvg):
         return
+    if isinstance(aggregator, DpFedAvgAdaptive):
+        times = aggregator.louder(scenario.rounds.clients)
+        if times >= LOUD:
+            yield (
+                ("aggregation", "count_noise"),
+                f"updates get {times:.3g} times the noise of 'dp_fedavg', to make up for so little",
+            )
     if why := why_no_epsilon(scenario):
         yield ("aggregation",), f"no epsilon will be told: {why}"
     elif aggregator.delta * devices >= 1:

@@ -72,6 +72,7 @@ AGGREGATORS: st.SearchStrategy[Any] = st.sampled_from(
         "fedavg", "fedavg", "fedavgm", "fedadam", "fedyogi", "fedadagrad", "fedbuff", "fedasync",
         {"name": "fedat", "tiers": 2}, "fednova", "median", "trimmed_mean", "scaffold",
         {"name": "krum", "byzantine": 0}, {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 0.1},
+        {"name": "dp_fedavg_adaptive", "noise_multiplier": 0.01},
     ]
 )  # fmt: skip
 COMPRESSORS: st.SearchStrategy[Any] = st.sampled_from(

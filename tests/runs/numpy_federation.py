@@ -87,6 +87,7 @@ class Federation:
         self._control = np.zeros_like(model)
         self._controls: dict[int, Floats] = {}
         self._of_tiers: dict[int, tuple[Floats, int]] = {}
+        self._clip = aggregation.get("clip", 0.0)
 
     def replay(self, log: Path) -> None:
         """Train and aggregate as the log says."""
@@ -221,6 +222,11 @@ class Federation:
         if name == "dp_fedavg":  # without noise; five are asked
             lengths = np.linalg.norm(updates, axis=1, keepdims=True)
             return self.model + (updates * np.minimum(1, options["clip"] / lengths)).sum(0) / 5
+        if name == "dp_fedavg_adaptive":  # likewise; who is missing counts as a half
+            lengths, clip = np.linalg.norm(updates, axis=1, keepdims=True), self._clip
+            short = (lengths <= clip).sum() + (5 - len(lengths)) / 2
+            self._clip *= math.exp(-options["lr"] * (short / 5 - options["quantile"]))
+            return self.model + (updates * np.minimum(1, clip / lengths)).sum(0) / 5
         if name == "krum":
             return self.model + self._krum(updates)
         return self._adapted(name, weights @ updates)

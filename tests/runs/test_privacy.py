@@ -131,6 +131,20 @@ def test_a_run_tells_what_it_has_spent(run_tiny: RunTiny) -> None:
     assert names[-2:] == ["epsilon", "epsilon_poisson"]
 
 
+def test_a_clip_that_adapts_spends_no_more(run_tiny: RunTiny) -> None:
+    """What it tells of lengths is paid for with more noise, not with more epsilon."""
+    adaptive = {"name": "dp_fedavg_adaptive", "noise_multiplier": 2, "count_noise": 1.5}
+    run = run_tiny({"aggregation": adaptive})
+    assert told(run) == told(run_tiny(PRIVATE))
+    clips = np.load(run.folder / "aggregator.npz")["clip"]
+    assert (len(clips), clips[0]) == (run.n_rounds + 1, 0.1)
+    [(path, caution)] = cautions(Scenario.from_dict(run.scenario))
+    assert path == ("aggregation", "count_noise")
+    assert caution.startswith("updates get 1.34 times the noise of 'dp_fedavg'")
+    adaptive["count_noise"] = 5
+    assert not [*cautions(Scenario.from_dict({**TINY, "aggregation": adaptive}))]
+
+
 def test_who_refuses_leaves_the_others_with_larger_chances(run_tiny: RunTiny) -> None:
     small = [{"name": "small", "count": 3, "memory": "1 kB"}, {"name": "large", "count": 5}]
     run = run_tiny({**PRIVATE, "fleet": [{**g, "compute": "50 samples/s"} for g in small]})

@@ -1,6 +1,7 @@
 """Whole runs with DP-FedAvg: where the noise comes from, and who may compute them."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,12 @@ from simfl.components.aggregators.fedavg import FedAvg
 from simfl.coordinators.guarded_aggregator import GuardedAggregator
 from simfl.core.seeds import Seeds
 from simfl.errors import ComponentError, ScenarioError
+from simfl.runs.job import Job
+from simfl.runs.run import resume, run_one
 from simfl.training.executors.sums import Sum
+from tests.run_folders import computed
+from tests.runs.interruptions import EAGER
+from tests.runs.resuming import Stopped, stop_after
 from tests.tiny import TINY, RunTiny
 
 ONE_ROUND = {"rounds.stop": {"rounds": 1}}
@@ -34,6 +40,20 @@ def test_the_noise_is_the_rounds_own_stream(run_tiny: RunTiny) -> None:
     clean, noisy = (model(run_tiny({**private(noise), **ONE_ROUND})) for noise in (0, 2))
     drawn = Seeds(0).stream("aggregation", 1).standard_normal(len(clean))
     assert noisy - clean == pytest.approx(2 * 0.5 / 4 * drawn, abs=1e-6)
+
+
+def test_a_clip_that_adapts_is_resumed(tmp_path: Path) -> None:
+    adaptive = {"name": "dp_fedavg_adaptive", "noise_multiplier": 1, "count_noise": 2}
+    scenario = Scenario.from_dict({**TINY, "aggregation": adaptive})
+    whole = run_one(Job("default", scenario, tmp_path / "whole"), EAGER)
+    cut = Job("default", scenario, tmp_path / "cut")
+    with pytest.raises(Stopped):
+        run_one(cut, EAGER, listeners=[stop_after(70)])
+    gone_on = resume(cut.folder)
+    assert computed(gone_on.folder) == computed(whole.folder)
+    clips = [np.load(run.folder / "aggregator.npz")["clip"].tolist() for run in (whole, gone_on)]
+    assert clips[0] == clips[1]
+    assert len(clips[0]) == 5
 
 
 def test_noise_moves_no_other_random_number(run_tiny: RunTiny) -> None:

@@ -95,6 +95,16 @@ CASES: dict[str, dict[str, Any]] = {
         "aggregation": {"name": "dp_fedavg", "clip": 0.3, "noise_multiplier": 0},
         "policy": DEADLINE,
     },
+    "dp_fedavg_adaptive, a few late": {
+        "aggregation": {
+            "name": "dp_fedavg_adaptive",
+            "clip": 0.3,
+            "noise_multiplier": 0,
+            "quantile": 0.7,
+            "lr": 0.5,
+        },
+        "policy": DEADLINE,
+    },
     "krum": {"aggregation": {"name": "krum", "byzantine": 1, "keep": 1}},
     "krum, carried": {
         "aggregation": {"name": "krum", "byzantine": 1, "keep": 3},

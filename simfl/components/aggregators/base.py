@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.components.local_training import LocalTraining
@@ -98,6 +99,10 @@ class Aggregator(Component, ABC):
             rng: of the round: the same numbers whatever was drawn before.
         """
         return model
+
+    def diagnostics(self) -> dict[str, NDArray[Any]]:
+        """Return what an analysis may want to see of the present state, as named arrays."""
+        return {}
 
 
 aggregators: Registry[Aggregator] = Registry("aggregator", "simfl.components.aggregators", "fedavg")

@@ -71,14 +71,24 @@ class DpFedAvg(Aggregator):
         if not self._per_round:
             raise RunError("aggregator 'dp_fedavg' was not told how many clients a round wants")
         copies = np.array([c.copies for c in contributions], dtype=np.float64)
-        lengths = copies * [_length(c) for c in contributions]
-        shares: Floats = copies * self.clip / np.maximum(lengths, self.clip) / self._per_round
+        lengths: Floats = copies * [_length(c) for c in contributions]
+        bound = self._bound_of(lengths)
+        shares: Floats = copies * bound / np.maximum(lengths, bound) / self._per_round
         return (model + sum_of(contributions, shares, "updates")).astype(np.float32)
 
     @override
     def perturb(self, model: Params, rng: Rng) -> Params:
-        scale = self.noise_multiplier * self.clip / self._per_round
+        scale = self._noise / self._per_round
         return (model + scale * rng.standard_normal(len(model))).astype(np.float32)
+
+    def _bound_of(self, lengths: Floats) -> float:
+        """Return what updates of these `(r,)` lengths are clipped to."""
+        return self.clip
+
+    @property
+    def _noise(self) -> float:
+        """Standard deviation of the noise in the sum of a round's clipped updates."""
+        return self.noise_multiplier * self.clip
 
 
 def _length(contribution: Contribution) -> float:

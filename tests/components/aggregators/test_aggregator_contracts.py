@@ -13,6 +13,7 @@ from simfl.testing.contract import suites
 TRAITS: dict[str, dict[str, Any]] = {
     "fedasync": {"ordered": True},
     "dp_fedavg": {"options": {"clip": 5, "noise_multiplier": 1}},
+    "dp_fedavg_adaptive": {"options": {"clip": 5, "noise_multiplier": 1, "count_noise": 2}},
 }
 globals().update(suites(AggregatorContract, aggregators, TRAITS))
 
