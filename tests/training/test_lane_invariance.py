@@ -95,6 +95,7 @@ def test_every_number_of_lanes(lanes):
         (Convolutional(), (3, 12, 12), False),
         (Residual(), (20,), False),
         (ResNet(blocks=(1, 1), channels=4), (2, 6, 6), False),
+        (ResNet(block="bottleneck", blocks=(1,), channels=2), (1, 4, 4), False),
         (Reader(), (6,), True),
     ],
 )

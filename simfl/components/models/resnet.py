@@ -25,13 +25,22 @@ class ResNet(Model):
     """ResNet-18 with group normalisation, for 32 x 32 pixels; 11,173,962 parameters on CIFAR-10.
 
     Each stage after the first halves height and width and doubles the channels.  ResNet-34 is
-    ``{blocks: [3, 4, 6, 3]}``, ResNet-20 ``{blocks: [3, 3, 3], channels: 16}``.
+    ``{blocks: [3, 4, 6, 3]}``, ResNet-20 ``{blocks: [3, 3, 3], channels: 16}``, ResNet-50 ``{block:
+    bottleneck, blocks: [3, 4, 6, 3]}`` (for 224 x 224 pixels with ``stem: 7x7``), ResNet-101 and
+    ResNet-152 have ``[3, 4, 23, 3]`` and ``[3, 8, 36, 3]``.
     """
 
+    block: Literal["basic", "bottleneck"] = Field(
+        "basic",
+        description="basic: two 3x3 convolutions; bottleneck: one between two 1x1 ones, the last "
+        "with four times the channels",
+    )
     blocks: tuple[Annotated[int, Field(ge=1)], ...] = Field(
         (2, 2, 2, 2), min_length=1, description="residual blocks of each stage"
     )
-    channels: int = Field(64, ge=1, description="channels of the first stage")
+    channels: int = Field(
+        64, ge=1, description="channels of the first stage; with bottlenecks, of its 3x3 ones"
+    )
     groups: int = Field(
         2,
         ge=1,
@@ -66,9 +75,10 @@ class ResNet(Model):
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
         from torch import nn
 
-        from simfl.components.models.modules.residual_block import ResidualBlock
+        from simfl.components.models.modules.residual_block import basic, bottleneck
 
         self._check(shape)
+        make, wider = (basic, 1) if self.block == "basic" else (bottleneck, 4)
         side, stride = (7, 2) if self.stem == "7x7" else (3, 1)
         width = self.channels
         layers: list[nn.Module] = [
@@ -79,11 +89,11 @@ class ResNet(Model):
         if self.stem == "7x7":
             layers.append(nn.MaxPool2d(3, stride=2, padding=1))
         for stage, blocks in enumerate(self.blocks):
-            outputs = self.channels * 2**stage
+            inside = self.channels * 2**stage
             for block in range(blocks):
                 stride = 2 if stage and not block else 1
-                layers.append(ResidualBlock(width, outputs, stride, self.groups))
-                width = outputs
+                layers.append(make(width, inside, stride, self.groups))
+                width = wider * inside
         layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, classes)]
         module = nn.Sequential(*layers)
         initialise(module, self.init)
