@@ -141,7 +141,7 @@ def _deal(
     dataset: Dataset, partition: Partition, corpus: Corpus, clients: int, seeds: Seeds
 ) -> list[Ids]:
     """Return each client's rows of the training set."""
-    source = Source(read_only(corpus.train.y), corpus.classes, corpus.natural)
+    source = Source(read_only(corpus.train.y), corpus.classes, corpus.natural, dataset.superclasses)
     if dataset.targets != "classes":
         source = replace(source, labels=np.zeros(len(corpus.train), dtype=np.int64))
     try:

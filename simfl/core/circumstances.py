@@ -1,6 +1,6 @@
 """What a component may know of the scenario it stands in, to say what it can't go with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -53,6 +53,7 @@ class Circumstances:
         natural: how many clients of its own it has (None: not known before they are loaded).
         vocabulary: how many tokens, numbered from 0, the data set's inputs are made of (None: not
             known before they are loaded).
+        superclasses: the number of the group that each class belongs to (None: to none).
         folder: where files are that are named relatively (None: don't look at any yet).
         look: looks into the model.
     """
@@ -78,6 +79,7 @@ class Circumstances:
     samples: int | None = None
     natural: int | None = None
     vocabulary: int | None = None
+    superclasses: Sequence[int] | None = None
     folder: Path | None = None
     look: Callable[[], Architecture | None] = lambda: None
 

@@ -201,5 +201,6 @@ def circumstances(scenario: Experiment, trains: bool, model: _Model | None) -> C
         or any(metric_of(target) == "accuracy" for target in scenario.evaluation.targets),
         deals_itself=overrides(dataset, Dataset.lazy),
         input_of=dataset.shape,
+        superclasses=dataset.superclasses,
         **more,
     )

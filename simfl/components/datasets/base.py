@@ -69,6 +69,11 @@ class Dataset(Component, ABC):
         return None
 
     @property
+    def superclasses(self) -> Sequence[int] | None:
+        """The number of the group that each class belongs to; None: classes stand alone."""
+        return None
+
+    @property
     def samples_known(self) -> int | None:
         """How many training samples it has; None: not known before it is loaded."""
         return None

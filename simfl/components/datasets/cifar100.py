@@ -12,6 +12,14 @@ from typing_extensions import override
 from simfl.components.datasets.base import datasets
 from simfl.components.datasets.image_sets.cifar import Cifar
 
+COARSE = """
+    4 1 14 8 0 6 7 7 18 3  3 14 9 18 7 11 3 9 7 11  6 11 5 10 7 6 13 15 3 15
+    0 11 1 10 12 14 16 9 11 5  5 19 8 8 15 13 14 17 18 10  16 4 17 4 2 0 17 4 18 17
+    10 3 2 12 12 16 12 1 9 19  2 10 0 1 16 12 9 13 15 13  16 19 2 4 6 19 5 5 8 19
+    18 1 2 15 6 0 17 8 14 13
+"""
+"""The coarse label of each fine one, in their order."""
+
 
 @datasets.register("cifar100")
 class Cifar100(Cifar):
@@ -28,6 +36,11 @@ class Cifar100(Cifar):
     @override
     def shape(self) -> tuple[tuple[int, ...], int]:
         return self.image_shape, 100 if self.labels == "fine" else 20
+
+    @property
+    @override
+    def superclasses(self) -> tuple[int, ...] | None:
+        return tuple(map(int, COARSE.split())) if self.labels == "fine" else None
 
     @override
     def _stored(self, root: Path, train: bool) -> tuple[NDArray[Any], NDArray[Any]]:

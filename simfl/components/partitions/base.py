@@ -21,11 +21,13 @@ class Source:
         labels: `(n,)` class of each training sample (all 0 where targets are no classes).
         classes: number of classes.
         natural: per natural client the rows it holds, where the data set has clients of its own.
+        superclasses: `(classes,)` number of the group that each class belongs to, where they do.
     """
 
     labels: Ids
     classes: int
     natural: Sequence[Ids] | None = None
+    superclasses: Sequence[int] | None = None
 
 
 class Partition(Component, ABC):

@@ -1,5 +1,7 @@
 """Every registered partition goes through the contract, which catches faulty ones."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,11 +10,12 @@ from simfl.components.partitions.iid import Iid
 from simfl.testing.contract import suites
 from simfl.testing.partitions import PartitionContract
 
-TRAITS = {
+TRAITS: dict[str, dict[str, Any]] = {
     "dirichlet_skewness": {"shared": True, "whole": False},
     "skewness": {"shared": True, "whole": False},
     "power_law_two_digits": {"whole": False},
     "shards": {"whole": False},
+    "pachinko": {"whole": False, "options": {"superclasses": [[0, 1, 2], [3, 4, 5, 6, 7, 8, 9]]}},
 }
 globals().update(suites(PartitionContract, partitions, TRAITS))
 
