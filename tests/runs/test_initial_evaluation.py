@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simfl import Options, Scenario, compare, run
+from simfl import Options, RunResult, Scenario, compare, run
 from simfl.report.mishaps import roundless
 from simfl.report.page.answer.headline import headline
 from simfl.report.page.sections import learning
@@ -125,6 +125,16 @@ def test_it_is_resumed_forked_and_verified(tmp_path: Path) -> None:
     assert longer.rounds["round"].tolist() == [0, 1, 2, 3]
     assert computed(there)["rounds.csv"].startswith(computed(tmp_path / "whole")["rounds.csv"])
     assert verify(there) is None
+
+
+def test_a_table_that_is_behind_the_log_breaks_no_law(run_tiny: RunTiny) -> None:
+    """As where a run was killed between the two: round 0 was told to be one too few."""
+    folder = run_tiny(INITIAL).folder
+    (folder / "summary.json").unlink()
+    table = folder / "rounds.csv"
+    table.write_text(table.read_text().partition("\n")[0] + "\n")
+    assert broken(folder) == []
+    assert RunResult(folder).initial_evaluation == {}
 
 
 def test_short_logs_have_it(run_tiny: RunTiny) -> None:

@@ -107,15 +107,16 @@ class Records:
                 segments.append([])
         return segments
 
-    @property
+    @cached_property
     def first_round(self) -> int:
         """Number of the first of `rounds`: 0 where the model that the run began with was judged."""
-        return 0 if self.rounds and self.rounds[0]["round"] == 0 else 1
+        rows = [event for _, event in self.of("round_end")] or self.rounds
+        return 0 if rows and rows[0]["round"] == 0 else 1
 
     @property
     def n_rounds(self) -> int:
         """How many aggregations are in `rounds`."""
-        return len(self.rounds) - (self.first_round == 0)
+        return max(len(self.rounds) - (self.first_round == 0), 0)
 
     @property
     def log(self) -> str:
