@@ -33,8 +33,8 @@ def simulate(
     options = Options(time_only=not train, data_dir=data_dir)
     with tempfile.TemporaryDirectory() as folder:
         result = run(scenario, Path(folder), options)[0]
-        rounds = result.rounds[["round", "start_s", "end_s"]]
-        accuracy = result.rounds.accuracy.tolist() if train else []
+        rounds = result.round_rows[["round", "start_s", "end_s"]]
+        accuracy = result.round_rows.accuracy.tolist() if train else []
         return Run(rounds, result.clients, {}, accuracy)
 
 

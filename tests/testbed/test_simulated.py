@@ -53,3 +53,10 @@ def test_where_devices_ask_for_work_it_hangs_on_when_they_begin_to() -> None:
     simulated = simulate(scenario, None, False)
     assert simulated.rounds.end_s.max() == pytest.approx(3)
     assert shaken(scenario, None, NOTHING, simulated)["mean_round"] > 0.2
+
+
+def test_the_model_that_a_run_begins_with_is_no_round() -> None:
+    scenario = Scenario.from_dict(TINY, overrides=["evaluation.initial=true"])
+    simulated = simulate(scenario, None, True)
+    assert simulated.rounds["round"].tolist() == [1, 2, 3, 4]
+    assert len(simulated.accuracy) == 4
