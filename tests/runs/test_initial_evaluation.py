@@ -118,7 +118,7 @@ def test_without_training_there_is_none(run_tiny: RunTiny) -> None:
 def test_it_is_resumed_forked_and_verified(tmp_path: Path) -> None:
     scenario = Scenario.from_dict({**TINY, "rounds": {"clients": 2, "stop": {"rounds": 2}}})
     scenario = Scenario.from_dict(scenario.to_dict(), overrides=["evaluation.initial=true"])
-    for expected, got in resumed(scenario, tmp_path, keep=lambda number: number % 9 == 1):
+    for expected, got in resumed(scenario, tmp_path, keep=lambda number: number % 16 == 1):
         assert got == expected
     there = fork(tmp_path / "whole", np.inf, ["rounds.stop.rounds=3"], name="longer")
     longer = resume(there, EAGER)

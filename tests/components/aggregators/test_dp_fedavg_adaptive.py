@@ -65,8 +65,7 @@ def test_all_that_one_client_sends_counts_once(update: list[float], moved: float
     assert math.log(clips(private)[1]) == pytest.approx(moved)
 
 
-@pytest.mark.parametrize("noise", [0.0, 1.0])
-@pytest.mark.parametrize("quantile", [0.5, 0.8])
+@pytest.mark.parametrize(("quantile", "noise"), [(0.5, 1.0), (0.8, 0.0)])
 def test_it_comes_to_the_quantile(quantile: float, noise: float) -> None:
     """Of lengths that are log-normal, from a start that is a hundred times too short."""
     rng, private = ANY(1), server(100, noise, clip=0.01, quantile=quantile)
@@ -95,7 +94,7 @@ def test_the_noise_is_gaussian_and_as_long_as_told() -> None:
     assert kstest(steps, "norm", args=(0, counted / clients)).pvalue > 0.05
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10**6), z=st.floats(0.1, 3), counted=st.floats(1.6, 20))
 def test_no_client_moves_both_sums_further_than_noise_of_z_hides(
     seed: int, z: float, counted: float

@@ -70,7 +70,6 @@ def test_known_sizes_on_cifar10(options: dict[str, Any], parameters: int) -> Non
     [
         ("resnet18", [2, 2, 2, 2]),
         ("resnet50", [3, 4, 6, 3]),
-        ("resnet101", [3, 4, 23, 3]),
         ("resnet152", [3, 8, 36, 3]),
     ],
 )
