@@ -189,7 +189,11 @@ def documents(draw: st.DrawFn) -> Document:
         },
         "selection": draw(SELECTORS),
         "aggregation": draw(AGGREGATORS),
-        "evaluation": {"every": draw(st.integers(1, 2)), "targets": [0.1, 0.5]},
+        "evaluation": {
+            "every": draw(st.integers(1, 2)),
+            "initial": draw(st.booleans()),
+            "targets": [0.1, 0.5],
+        },
     }
 
 
