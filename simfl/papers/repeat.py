@@ -18,7 +18,12 @@ from simfl.scenario.parts.experiment import parse_seeds
 
 
 def repeat(
-    item: Item, out: Path, options: Options, seeds: Sequence[int] | None, watch: Watch | None = None
+    item: Item,
+    out: Path,
+    options: Options,
+    seeds: Sequence[int] | None,
+    watch: Watch | None = None,
+    overwrite: bool = False,
 ) -> list[Record]:
     """Run every row of `item` with every seed, but for what is finished; return what came of it.
 
@@ -28,6 +33,7 @@ def repeat(
         options: how to run.
         seeds: instead of the item's own.
         watch: is told how far the runs are.
+        overwrite: replace runs of other scenarios.
 
     Raises:
         InputError: it can't be run.
@@ -37,7 +43,7 @@ def repeat(
     seeds = seeds or parse_seeds(item.seeds)
     rows = list(item.printed)
     todo = jobs(item.document, out, seeds, rows)
-    runs = run_jobs(todo, options, go_on=True, watch=watch, tell_reuse=False)
+    runs = run_jobs(todo, options, overwrite, go_on=True, watch=watch, tell_reuse=False)
     return records(item.id, item.reading, item.measures, runs)
 
 

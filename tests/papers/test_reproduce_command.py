@@ -1,5 +1,6 @@
 """`simfl reproduce`: lists items, repeats them, and goes on after an interruption."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,31 @@ def test_repeating_goes_on_after_a_full_disk_or_an_interruption(
         assert main([*command, "--out", str(out)]) == 0
         assert not caplog.messages  # of what is reused: nothing that the command has not
         assert (out / table).read_bytes() == whole
+
+
+def test_runs_of_other_settings_are_replaced_only_if_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It advised --overwrite, which it did not have."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("simfl.runs.run.simulate", interrupted)
+    item = next(item for item in items() if item.id == "fedcore/table1-synthetic-times")
+    row = next(iter(item.reduced().printed))
+    top = tmp_path / "quick" / item.id
+    provenance = made_run(top, row, 0, [0.2]).folder / "provenance.json"
+    more = {"time_only": False, "device": "cpu", "scenario_sha256": ""}
+    provenance.write_text(json.dumps(json.loads(provenance.read_text()) | more))
+    words = ["reproduce", item.id, "--quick", "--quiet", "--jobs", "1", "--out", str(tmp_path)]
+    assert main(words) == 2
+    assert "holds the results of a different scenario" in (told := capsys.readouterr().err)
+    assert "give --overwrite to replace them" in told
+    assert main([*words, "--overwrite"]) == 130
+    assert "the same command goes on" in capsys.readouterr().err
+    assert not provenance.with_name("summary.json").exists()
+    assert main([*words, "--overwrite", "--collect"]) == 2
 
 
 def test_a_contradicted_claim_is_told_by_the_exit_code(

@@ -36,6 +36,9 @@ def reproduce(
     jobs: shared.Jobs = None,
     device: shared.Device = "cpu",
     data_dir: shared.DataDir = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace earlier results of other settings.")
+    ] = False,
     quiet: shared.Quiet = False,
 ) -> None:
     """List what can be reproduced from the papers, or reproduce it.
@@ -43,9 +46,12 @@ def reproduce(
     Interrupted items are resumed; results are a CSV file.
     Exit code 1 if the results contradict an ordering that a paper claims.
     """
+    from simfl.errors import InputError
     from simfl.papers.item import items
     from simfl.papers.repeat import collect, repeat
 
+    if only_collect and overwrite:
+        raise InputError("give --collect, which replaces nothing, or --overwrite, not both")
     chosen = items(None if name == ALL else name)
     if quick:
         chosen, out = [item.reduced() for item in chosen], out / "quick"
@@ -59,7 +65,7 @@ def reproduce(
         if only_collect:
             return collect(item, out / item.id, chosen_seeds)
         with shared.progress(quiet, "the same command goes on") as board:
-            return repeat(item, out / item.id, how, chosen_seeds, board)
+            return repeat(item, out / item.id, how, chosen_seeds, board, overwrite)
 
     raise typer.Exit(_measure(chosen, measured, out))
 
