@@ -18,6 +18,7 @@ from simfl.runs.options import Options
 from simfl.runs.pools.processes import call_all
 from simfl.runs.pools.worker import Call, Died
 from simfl.runs.progress import Progress
+from simfl.runs.reuse import holds
 from simfl.runs.simulate import AT
 
 _LOG = logging.getLogger(__name__)
@@ -85,7 +86,7 @@ def do_all(
             check(lambda _: None)
         failures = _one_by_one(calls, shared_cores, watch)
     if failures:
-        raise _failure(jobs, failures)
+        raise _failure(jobs, failures, options.time_only)
 
 
 def _estimates(jobs: Sequence[Job], options: Options) -> list[Estimate]:
@@ -138,16 +139,20 @@ def _one_by_one(calls: Sequence[Call], cores: int, watch: Watch) -> dict[int, Ba
     return failures
 
 
-def _told(job: Job, failure: BaseException) -> BaseException:
+def _told(job: Job, failure: BaseException, time_only: bool) -> BaseException:
     if not isinstance(failure, Died):
         return failure
+    if not holds(job, time_only):
+        return RunError(f"{failure}, before the run began")
     return RunError(f"{failure}; `{resuming(job.folder)}` goes on from the last checkpoint")
 
 
-def _failure(jobs: Sequence[Job], failures: Mapping[int, BaseException]) -> BaseException:
+def _failure(
+    jobs: Sequence[Job], failures: Mapping[int, BaseException], time_only: bool
+) -> BaseException:
     """Return what to raise: the only failure as it is, several as one."""
     numbers = sorted(failures)
-    failures = {number: _told(jobs[number], failures[number]) for number in numbers}
+    failures = {number: _told(jobs[number], failures[number], time_only) for number in numbers}
     first = failures[numbers[0]]
     if len({str(failure) for failure in failures.values()}) == 1:
         return first

@@ -1,4 +1,4 @@
-"""A selector that ends badly while a file is there."""
+"""What ends badly: a selector while a file is there, a call at once."""
 
 import os
 import signal
@@ -21,3 +21,8 @@ class Dangerous(Uniform):
                 os.kill(os.getpid(), signal.SIGKILL)
             raise LookupError(what)
         return super().select(view, reports, k, rng)
+
+
+def die(_: object) -> None:
+    """Kill the process."""
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -19,11 +19,12 @@ import pytest
 from simfl import Options, Scenario, run
 from simfl.core.machine.processes import portable
 from simfl.errors import ComponentError, InputError, NameNotFound, RunError, ScenarioError
-from simfl.runs.job import Job
-from simfl.runs.many import Watch
+from simfl.runs.job import Job, jobs
+from simfl.runs.many import Watch, do_all
 from simfl.runs.pools.processes import call_all
 from simfl.runs.progress import Progress
 from simfl.runs.run_jobs import resume_all
+from tests.runs.dangerous import die
 from tests.tiny import TINY
 
 FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt", "scenario.yaml")
@@ -115,6 +116,13 @@ def test_the_others_are_finished_and_a_failed_run_is_resumed(tmp_path: Path, wha
     danger.unlink()
     run(whole, tmp_path / "out", TWO, go_on=True)
     assert contents(tmp_path / "out") == contents(tmp_path / "expected")
+
+
+def test_a_process_that_dies_before_its_run_began_leaves_nothing_to_resume(tmp_path: Path) -> None:
+    """It was told that `simfl resume` goes on from the last checkpoint."""
+    todo = jobs(scenario({}), tmp_path, [0, 1])
+    with pytest.raises(RunError, match=r"killed by signal 9, .*, before the run began$"):
+        do_all(todo, [die, die], Options(jobs=2, time_only=True), None, here=False)
 
 
 @pytest.mark.slow
