@@ -265,3 +265,15 @@ def test_describe_tells_units_defaults_and_source(capsys: pytest.CaptureFixture[
     text = printed(capsys, "describe", "workload", "coreset")
     assert "method: a coreset, by name or with options (default k_medoids)" in text
     assert "arXiv:2402.00219" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "meant"), [("distribtions", "distributions"), ("devces", "devices")]
+)
+def test_all_that_can_be_listed_is_what_may_be_meant(
+    kind: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Distributions and devices are listed as components are, and were no kinds for it."""
+    for words in (["list", kind], ["describe", kind, "uniform"]):
+        assert main(words) == 2
+        assert f"unknown kind {kind!r}; did you mean {meant!r}?" in capsys.readouterr().err

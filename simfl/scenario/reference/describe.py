@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simfl.core.component import Component
+from simfl.core.registry import Registry
 from simfl.errors import NameNotFound
 from simfl.scenario.distributions import DISTRIBUTIONS, Draw
 from simfl.scenario.parts.catalogue import DEVICES, DeviceClass, catalogue, device_class
@@ -73,7 +74,7 @@ class Description:
             return cls._of_device(name, device_class(name))
         if _is(DRAWS, kind):
             return cls._of_draw(name)
-        members = registry(plural(kind))
+        members = _members(kind)
         component = members.get(name)
         return cls.of(component, members.kind, members.known_by(name, component))
 
@@ -142,8 +143,15 @@ def overview(kind: str) -> dict[str, str]:
         return {name: summary(draw) for name, draw in DISTRIBUTIONS.items()}
     if _is(DEVICES, kind):
         return {name: device.description for name, device in catalogue().items()}
-    members = registry(plural(kind))
+    members = _members(kind)
     return {name: summary(members.get(name)) for name in members.names()}
+
+
+def _members(kind: str) -> Registry[Any]:
+    try:
+        return registry(plural(kind))
+    except NameNotFound:
+        raise NameNotFound("kind", kind, LISTED) from None
 
 
 def _is(plural: str, kind: str) -> bool:
