@@ -37,11 +37,11 @@ def refuse_another_past(
         if path.partition(".")[0] not in RULES or path.startswith("training.loss")
     ]
     problems = [f"{path}: a fork can't change that, it made the past what it is" for path in fixed]
+    allowed = [f"a fork may change {', '.join(RULES)}; all else: run anew"] if fixed else []
     if any(path.startswith("rounds.stop") for path in changed):
         problems += _ended_before(after, at_s, past)
     if problems:
-        allowed = ", ".join(RULES)
-        raise InputError("\n".join([*problems, f"a fork may change {allowed}; all else: run anew"]))
+        raise InputError("\n".join([*problems, *allowed]))
 
 
 def _ended_before(

@@ -40,7 +40,7 @@ def test_an_end_between_the_last_event_and_the_fork_has_been(tmp_path: Path, ran
         ("network.server_uplink=1 Mbit/s", "network"),
         ("training.loss=mean_squared_error", "training.loss"),
         ("evaluation.targets=[10%]", "evaluation.targets"),
-        ("rounds.stop.rounds=2", r"rounds.stop.rounds: 2 was reached before"),
+        ("rounds.stop.rounds=2", r"^rounds.stop.rounds: 2 was reached before, \d+ by then$"),
         (
             "rounds.stop.time=100 ms",
             r"rounds.stop.time: 0.1 s was reached before, [0-9.]+ s by then",
