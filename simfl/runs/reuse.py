@@ -106,8 +106,12 @@ def _other_contents(job: Job) -> str:
 
 
 def _longer(job: Job, differing: str) -> str:
-    """Return how to go on with the run of `job` for longer, if only its end differs, and can."""
-    if any(not line.startswith("  rounds.stop.") for line in differing.splitlines()):
+    """Return how to go on with the run of `job` for longer, if only its end differs, and can.
+
+    Of a trial of a tuning nobody asks that: the next one would not know of it.
+    """
+    ends = all(line.startswith("  rounds.stop.") for line in differing.splitlines())
+    if not (ends and job.study.variants):
         return ""
     stop, before = job.scenario.rounds.stop, Scenario.load(job.folder / SCENARIO).rounds.stop
     for limit in ("rounds", "time", "bytes", "energy"):

@@ -11,6 +11,7 @@ from statistics import median
 import pytest
 
 from simfl import run
+from simfl.errors import InputError
 from simfl.report.page.answer.tuning import answer, over_limits
 from simfl.report.page.tuning import page
 from simfl.runs.options import Options
@@ -219,6 +220,14 @@ def test_it_goes_on_where_it_stopped_and_ends_as_if_it_had_not(tmp_path: Path) -
     assert again.trials == whole.trials
     assert find_runs([tmp_path / "cut" / "trial-000"])[0].provenance["started"] == first
     assert (tmp_path / "cut" / TRIALS).read_bytes() == (tmp_path / "whole" / TRIALS).read_bytes()
+
+
+def test_trials_of_another_end_are_not_to_be_forked(tmp_path: Path) -> None:
+    """It was told how to run a trial for longer, which no tuning would find."""
+    spec = {"parameters": {"fleet.uplink": ["1 Mbit/s"]}, "objective": "time", "trials": 1}
+    timed(tmp_path, spec, seeds=[0], rounds={"clients": 4, "stop": {"rounds": 2}})
+    with pytest.raises(InputError, match=r"rounds: 2 there, 3 now\ngive .* or name$"):
+        timed(tmp_path, spec, seeds=[0], rounds={"clients": 4, "stop": {"rounds": 3}})
 
 
 def test_one_in_place_of_another_goes_on_where_it_stopped(tmp_path: Path) -> None:
