@@ -7,6 +7,7 @@ import pytest
 
 from simfl.cli import main
 from tests.cli.refusals import GOOD, refused
+from tests.tiny import PILOT
 
 
 @pytest.mark.parametrize(
@@ -155,3 +156,15 @@ def test_a_schema_needs_a_folder(here: Path, capsys: pytest.CaptureFixture[str])
     told = refused(capsys, "schema", "--out", "nowhere/schema.json")
     assert told == "--out: the folder nowhere does not exist\n"
     assert not Path("nowhere").exists()
+
+
+def test_a_fleet_does_not_replace_what_was_measured(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--overwrite took the measurements."""
+    pilot = Path("pilot.csv")
+    pilot.write_text(PILOT)
+    for words in ([], ["--overwrite"]):
+        told = refused(capsys, "calibrate", "pilot.csv", "--out", f"{here / 'pilot.csv'}", *words)
+        assert told.endswith("pilot.csv has the measurements; give another name\n")
+    assert pilot.read_text() == PILOT

@@ -57,6 +57,8 @@ def calibrate_command(
 
     if out is not None:
         require_place(out, "--out")
+        if out.exists() and file.exists() and out.samefile(file):
+            raise InputError(f"--out: {out} has the measurements; give another name")
         if out.exists() and not overwrite:
             raise InputError(f"--out: {out} exists already; give --overwrite or another name")
     if picture is not None:
