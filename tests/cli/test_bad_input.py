@@ -243,6 +243,11 @@ def test_good_files_are_told_of_beside_bad_ones(
     out, err = capsys.readouterr()
     assert out.startswith("good.yaml: ok")
     assert err == "error: else.yaml: no such file\n"
+    Path("plain.yaml").write_text(GOOD[: GOOD.index("variants:")])
+    assert main(["validate", "plain.yaml", "good.yaml", "--variant", "FedAvg"]) == 2
+    out, err = capsys.readouterr()
+    assert out.startswith("good.yaml: ok (1 variant")
+    assert err.startswith("error: plain.yaml: --variant: there is no variant 'FedAvg'; expected")
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def validate(
     allow_code: shared.AllowCode = False,
 ) -> None:
     """Check scenarios: exit code 0, or 2 with the line of each error."""
-    from simfl.errors import ScenarioError
+    from simfl.errors import InputError, ScenarioError
     from simfl.report.formats import plural
     from simfl.runs.job import refuse_an_idle_seed
     from simfl.scenario import Document, expand
@@ -41,6 +41,8 @@ def validate(
             refuse({run.variant: run.scenario for run in runs}, trains=not time_only)
         except ScenarioError as error:
             failures.append(str(error))
+        except InputError as error:  # such as a variant that only another file has
+            failures.append(f"{file}: {error}" if len(files) > 1 else str(error))
         else:
             named = len({run.variant for run in runs})
             seeds = len(runs) // named
