@@ -1,8 +1,10 @@
 """What `simfl run --dry-run` says."""
 
+import json
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
 REUSED = "finished and reused"
 
 
-def show_plan(jobs: "Sequence[Job]", options: "Options", overwrite: bool, go_on: bool) -> None:
+def show_plan(
+    jobs: "Sequence[Job]", options: "Options", overwrite: bool, go_on: bool, as_json: bool
+) -> None:
     """Print a line for each variant, and what is left to do of all of them takes.
 
     Args:
@@ -28,21 +32,28 @@ def show_plan(jobs: "Sequence[Job]", options: "Options", overwrite: bool, go_on:
         options: how.
         overwrite: replace what is in the run folders.
         go_on: resume interrupted runs; with `overwrite`, replace only runs of other scenarios.
+        as_json: print an object for each run instead.
 
     Raises:
         InputError: they can't be run.
     """
     refuse({job.variant: job.scenario for job in jobs}, trains=not options.time_only)
     how = (options.time_only, options.log, options.compress_log)
-    groups: dict[str, list[tuple[str, Estimate]]] = {}
+    runs: list[tuple[str, Estimate]] = []
     for job in jobs:
         kept = is_kept(job, options, overwrite, go_on)
         fate = (REUSED if is_finished(job.folder) else "gone on with") if kept else ""
-        groups.setdefault(job.variant, []).append((fate, estimate(job.scenario, *how)))
+        runs.append((fate, estimate(job.scenario, *how)))
+    if as_json:
+        typer.echo(json.dumps([_facts(*run) for run in zip(jobs, runs, strict=True)], indent=2))
+        return
+    groups: dict[str, list[tuple[str, Estimate]]] = {}
+    for job, run in zip(jobs, runs, strict=True):
+        groups.setdefault(job.variant, []).append(run)
     width = max(map(len, groups))
-    for variant, runs in groups.items():
-        typer.echo(f"{variant:{width}}  {_told(runs)}")
-    estimates = [cost for runs in groups.values() for fate, cost in runs if fate != REUSED]
+    for variant, own in groups.items():
+        typer.echo(f"{variant:{width}}  {_told(own)}")
+    estimates = [cost for fate, cost in runs if fate != REUSED]
     if not estimates:
         typer.echo(f"{formats.plural(len(jobs), 'run')}: nothing is left to do")
         return
@@ -61,6 +72,13 @@ def show_plan(jobs: "Sequence[Job]", options: "Options", overwrite: bool, go_on:
         f"(starting and pages not counted), {_disk(estimates)} on disk, {memory} of memory each; "
         f"{caution}"
     )
+
+
+def _facts(job: "Job", run: tuple[str, Estimate]) -> dict[str, Any]:
+    """Return what will become of a run, for programs."""
+    fate, cost = run
+    place = {"variant": job.variant, "seed": job.scenario.seed, "folder": str(job.folder)}
+    return {**place, "fate": fate or "made", **asdict(cost)}
 
 
 def _told(runs: "Sequence[tuple[str, Estimate]]") -> str:

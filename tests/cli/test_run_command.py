@@ -276,6 +276,13 @@ class TestSweeps:
         assert lines[2].startswith("3 runs, ")
         run(file, *command, "--dry-run", "--overwrite")
         assert "4 runs, " in capsys.readouterr().out
+        run(file, *command, "--dry-run", "--resume", "--json")
+        plan = json.loads(capsys.readouterr().out)
+        assert [(own["variant"], own["seed"], own["fate"]) for own in plan] == [
+            ("waits", 0, "finished and reused"), ("waits", 1, "gone on with"),
+            ("drops", 0, "made"), ("drops", 1, "made"),
+        ]  # fmt: skip
+        assert {own["rounds"] for own in plan} == {3}
         assert files(Path("o")) == before
         run(file, *command, "-q", "--resume")
         run(file, *command, "--dry-run")

@@ -71,7 +71,7 @@ def run_command(
         if chosen is None:
             refuse_an_idle_seed(document, (job.scenario.seed for job in todo))
         if dry_run:
-            show_plan(todo, how, overwrite, go_on)
+            show_plan(todo, how, overwrite, go_on, as_json)
             return
         folders = [job.folder for job in todo]
         top = folders[0].parents[1]  # run folders are TOP/VARIANT/seed-N
