@@ -114,9 +114,16 @@ def options(
     log: str = "full",
     compress_log: bool = False,
 ) -> "Options":
-    """Return how to run; more than one worker means worker processes unless said otherwise."""
+    """Return how to run; more than one worker means worker processes unless said otherwise.
+
+    Raises:
+        InputError: an option is unknown, or does not go with another.
+    """
+    from simfl.errors import InputError
     from simfl.runs.options import Options
 
+    if ray_address is not None and executor != "ray":
+        raise InputError(f"--ray-address is for --executor ray, not {executor}")
     if executor == "auto" and workers is not None and workers > 1:
         executor = "processes"
     extra = {} if ray_address is None else {"address": ray_address}

@@ -189,6 +189,7 @@ class TestWhatIsRun:
             (["--executor", "procesess"], "did you mean 'processes'?"),
             (["--data-dir", "nowhere", "--set", "data.dataset=mnist"], "nowhere does not exist"),
             (["--workers", "0"], "'--workers'"),
+            (["--ray-address", "x:1"], "--ray-address is for --executor ray, not auto"),
         ],
     )
     def test_bad_words_leave_nothing(
