@@ -65,18 +65,20 @@ def _of_learning(scenario: Scenario) -> Iterator[Assumption]:
             if key != "epochs" or scenario.training.steps is None:
                 more = _left_out(scenario) if key == "partition" else ""
                 yield Assumption((section, key), _told(getattr(part, key)) + more)
-    if _takes_inputs_as_they_are(scenario.data.dataset):
-        yield Assumption(("data", "dataset", "normalise"), "none, inputs as they are read")
+    yield from _of_inputs(scenario.data.dataset)
     optimizer = scenario.training.optimizer
     if not _says(optimizer, "lr"):
         yield Assumption(("training", "optimizer", "lr"), f"{optimizer.lr:g}")
 
 
-def _takes_inputs_as_they_are(dataset: Dataset) -> bool:
-    """Return whether nobody asked for the measurements of a user's own file not to be scaled."""
-    return (
-        isinstance(dataset, OwnDataset) and not dataset.tokens and not _says(dataset, "normalise")
-    )
+def _of_inputs(dataset: Dataset) -> Iterator[Assumption]:
+    """Say that a user's own measurements are not scaled, where nobody asked for that."""
+    if not isinstance(dataset, OwnDataset) or dataset.tokens or _says(dataset, "normalise"):
+        return
+    ends = ""
+    with suppress(InputError):  # told by whoever looks for mistakes
+        ends = ", from {:.4g} to {:.4g}".format(*dataset.ends)
+    yield Assumption(("data", "dataset", "normalise"), f"none, inputs as they are read{ends}")
 
 
 def _left_out(scenario: Scenario) -> str:

@@ -189,7 +189,9 @@ def test_inputs_of_a_table_are_told_not_to_be_scaled(tmp_path: Path) -> None:
         )
         return {str(one) for one in assumptions(Scenario.load(tmp_path / "air.yaml"))}
 
-    line = "data.dataset.normalise: none, inputs as they are read"
+    line = "data.dataset.normalise: none, inputs as they are read, from 0 to 1019"
     assert line in told_of("")
-    assert line not in told_of(", normalise: none") | told_of(", normalise: standard")
-    assert line not in told_of(", inputs_are: tokens, features: [open]")
+    for options in (
+        ", normalise: none", ", normalise: standard", ", inputs_are: tokens, features: [open]",
+    ):  # fmt: skip
+        assert not any("normalise" in one for one in told_of(options))

@@ -34,6 +34,7 @@ class _Facts:
     train: int | None
     clients: int | None
     vocabulary: int | None
+    ends: tuple[float, float]
 
 
 _KNOWN: dict[tuple[Any, ...], _Facts] = {}
@@ -122,6 +123,11 @@ class OwnDataset(Dataset):
     def vocabulary_known(self) -> int | None:
         return self._facts().vocabulary
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest input, before anything is normalised."""
+        return self._facts().ends
+
     @override
     def shape(self) -> tuple[tuple[int, ...], int]:
         facts = self._facts()
@@ -151,7 +157,8 @@ class OwnDataset(Dataset):
             vocabulary = int(self._inputs(rows).max(initial=-1)) + 1 if self.tokens else None
             known = None if drawn or rows.client is None else rows.client[~test]
             clients = None if known is None else len(np.unique(known))
-            _KNOWN[key] = _Facts(rows.x.shape[1:], classes, train, clients, vocabulary)
+            ends = float(rows.x.min()), float(rows.x.max())
+            _KNOWN[key] = _Facts(rows.x.shape[1:], classes, train, clients, vocabulary, ends)
         return _KNOWN[key]
 
     @override
