@@ -93,6 +93,11 @@ def test_an_interruption_tells_how_to_go_on_whenever_it_comes(
             fork,
             "nothing is forked yet, the same command begins anew",
         ),
+        (
+            "simfl.runs.folder.checkpoint.inherit",  # its folder holds a run by then
+            fork,
+            "nothing is forked yet, the same command begins anew",
+        ),
         ("simfl.runs.run.simulate", fork, "`simfl resume o/default-fork/seed-0` goes on"),
         (
             "simfl.report.write_reports",

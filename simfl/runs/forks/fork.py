@@ -94,12 +94,11 @@ def fork_all(
     try:
         for plan in planned:
             plan.make()
-    except BaseException:  # of several forks all are made, or none
-        if len(planned) > 1:
-            for forked in new:
-                rmtree(forked, ignore_errors=True)
-                with suppress(OSError):  # it holds something else
-                    forked.parent.rmdir()
+    except BaseException:  # all are made, or none
+        for forked in new:
+            rmtree(forked, ignore_errors=True)
+            with suppress(OSError):  # it holds something else
+                forked.parent.rmdir()
         raise
     return [plan.forked for plan in planned]
 
