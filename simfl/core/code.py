@@ -10,7 +10,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from inspect import getsourcefile
 from pathlib import Path
@@ -55,6 +55,15 @@ def beside(folder: Path | None) -> Iterator[None]:
 def folder_beside() -> Path:
     """Return where a scenario's files are that it names relatively, while it is read."""
     return _folder.get() or Path()
+
+
+def own_file(name: str) -> str:
+    """Return the file beside the scenario being read that a name is, or leaves .py out of ("")."""
+    if ".py" in name:
+        return name
+    with suppress(OSError, ValueError):  # it can't be the name of a file
+        return f"{name}.py" if (folder_beside() / f"{name}.py").is_file() else ""
+    return ""
 
 
 def file_of(named: object) -> Path | None:

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from simfl.core.code import NotImported, import_failure, message_with_line, named_class
+from simfl.core.code import NotImported, import_failure, message_with_line, named_class, own_file
 from simfl.core.component import Component
 from simfl.core.plugins import Plugins
 from simfl.core.units import as_text
@@ -146,8 +146,9 @@ class Registry(Generic[C]):
         if name in self.classes:
             return self.classes[name]
         if ":" not in name:
-            own = f"; {self.one} of your own is written '{name}:Name'"
-            raise NameNotFound(self.kind, name, self.classes, own if ".py" in name else "")
+            file = own_file(name)
+            own = f"; {self.one} of your own is written '{file}:Name'" if file else ""
+            raise NameNotFound(self.kind, name, self.classes, own)
         try:
             named = named_class(name)
         except NotImported as error:

@@ -10,6 +10,7 @@ import pytest
 
 from simfl import Scenario
 from simfl.components.selectors.base import selectors
+from simfl.core.code import beside
 from simfl.core.component import Component
 from simfl.errors import InputError, ScenarioError
 
@@ -194,6 +195,16 @@ def test_what_is_no_component_is_told_what_to_derive_it_from(
     needed = r"no class derived from simfl's Selector \(simfl\.components\.selectors\.base\)"
     with pytest.raises(ScenarioError, match=rf"selection: selector '.*' is a {what}, but {needed}"):
         Scenario.from_dict({"fleet": {"count": 3}, "selection": f"somebodys_{what}:Mine"})
+
+
+def test_a_name_for_the_file_beside_the_scenario_is_told_how_to_write_it(tmp_path: Path) -> None:
+    """`selection: loudest` was answered with all that there are, with loudest.py beside it."""
+    (tmp_path / "loudest.py").touch()
+    with beside(tmp_path), pytest.raises(InputError) as told:
+        selectors.get("loudest")
+    assert str(told.value) == (
+        "unknown selector 'loudest'; a selector of your own is written 'loudest.py:Name'"
+    )
 
 
 def test_an_abstract_class_is_no_component() -> None:
