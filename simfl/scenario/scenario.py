@@ -62,8 +62,10 @@ def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
     folder = document.folder
     if isinstance(given := data.get("folder"), str):
         folder = (folder or Path()) / given
-    if folder is not None and any(file_names(data)):
-        data["folder"] = str(folder)
+    named = [*file_names(data)]
+    if (named and folder is not None) or not all(Path(name).is_absolute() for name in named):
+        # Whoever reads the run later may have another working directory.
+        data["folder"] = str((folder or Path()).absolute())
     if "name" not in data and document.folder is not None:
         data["name"] = safe_name(Path(document.source).stem)
     try:

@@ -51,6 +51,22 @@ def scenario(tmp_path: Path) -> Iterator[Scenario]:
         sys.modules.pop(module, None)
 
 
+@pytest.mark.parametrize("folder", [None, "here"])
+def test_files_named_from_the_working_directory_are_found_from_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str | None
+) -> None:
+    """A run of plain data looked for them in its own folder when it was read again."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "rates.csv").write_text("rate\n20\n30\n")
+    monkeypatch.chdir(tmp_path if folder else tmp_path / "here")
+    measured = {"file": "rates.csv", "column": "rate", "unit": "samples/s"}
+    compute = {"distribution": "empirical", **measured}
+    data = TINY | {"fleet": {**TINY["fleet"], "compute": compute}, "folder": folder}
+    [result] = run(data, tmp_path / "runs", CLOCK)
+    monkeypatch.chdir(tmp_path / "runs")
+    assert Scenario.load(result.folder / "scenario.yaml").devices == 8
+
+
 def test_modules_on_the_path_are_known_by_their_contents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
