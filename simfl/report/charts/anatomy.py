@@ -36,17 +36,19 @@ def anatomy(groups: Groups) -> Drawing | None:
     shown = [
         i for i, _ in enumerate(PHASES) if any(m[i] > 0 for own in means.values() for m in own)
     ]
-    parts = {name: [mean([float(m[i]) for m in own]) for i in shown] for name, own in means.items()}
-    most = max(sum(part) for part in parts.values())
+    parts = {
+        name: {PHASES[i]: mean([float(m[i]) for m in own]) for i in shown}
+        for name, own in means.items()
+    }
+    most = max(sum(part.values()) for part in parts.values())
     return bars(
         "Anatomy of a round",
         f"{ABOUT} Means over rounds and seeds.",
         linear("time", 0.0, most, units=TIME_UNITS),
         parts,
-        {name: [formats.duration(value) for value in part] for name, part in parts.items()},
-        [PHASES[i] for i in shown],
-        [CSS[i] for i in shown],
+        {PHASES[i]: CSS[i] for i in shown},
         "time_s",
+        formats.duration,
     )
 
 

@@ -150,11 +150,10 @@ def bars(
     title: str,
     about: str,
     x: Axis,
-    values: Mapping[str, Sequence[float]],
-    tips: Mapping[str, Sequence[str]],
-    parts: Sequence[str],
-    css: Sequence[str],
+    values: Mapping[str, Mapping[str, float]],
+    css: Mapping[str, str],
     column: str,
+    text: Callable[[float], str],
 ) -> Drawing:
     """Return stacked bars lying on their sides.
 
@@ -163,10 +162,9 @@ def bars(
         about: how to read them.
         x: axis of the values.
         values: per variant the length of each part.
-        tips: per variant each length as text.
-        parts: names of the parts.
-        css: class of each part.
+        css: class of each part that is shown, in their order.
         column: what the lengths are called among numbers to be taken along, with their unit.
+        text: a length in words.
     """
     names = list(values)
     y = Axis("", 0.0, float(len(names)), ())
@@ -174,18 +172,19 @@ def bars(
     rows = [formats.shortened(name, ROW) for name in names]
     left = LEFT if len(names) == 1 else max(80, 20 + round(max(map(_width, rows))))
     plot = Plot(title, x, y, width=WIDTH + max(0, left - 180), height=height, left=left)
-    for index, name in enumerate(names):
+    table: list[Sequence[str | float]] = [("variant", "part", column)]
+    for index, (name, lengths) in enumerate(values.items()):
         low, at = len(names) - index - 0.82, 0.0
-        for part, value, tip, classes in zip(parts, values[name], tips[name], css, strict=True):
-            words = f"{part}: {tip}" if len(names) == 1 else f"{name}, {part}: {tip}"
-            plot.box(at, at + value, low, low + 0.64, classes, words)
-            at += value
-    entries = list(parts)
+        for part, classes in css.items():
+            words = f"{part}: {text(lengths[part])}"
+            words = words if len(names) == 1 else f"{name}, {words}"
+            plot.box(at, at + lengths[part], low, low + 0.64, classes, words)
+            at += lengths[part]
+            table.append((name, part, lengths[part]))
     if len(names) > 1:
         plot.rows(rows)
+        legend = [(classes, part) for part, classes in css.items()]
     else:
-        entries = [f"{part}: {tip}" for part, tip in zip(parts, tips[names[0]], strict=True)]
-    table: list[Sequence[str | float]] = [("variant", "part", column)]
-    for name in names:
-        table += [(name, *pair) for pair in zip(parts, values[name], strict=True)]
-    return Drawing(title, about, str(plot), list(zip(css, entries, strict=True)), table=table)
+        [only] = values.values()
+        legend = [(classes, f"{part}: {text(only[part])}") for part, classes in css.items()]
+    return Drawing(title, about, str(plot), legend, table=table)

@@ -82,26 +82,16 @@ def _purposes(
         css: the look of each purpose.
         text: amounts in words.
     """
-    keys = list(next(iter(parts.values())))
     most = max(math.fsum(part.values()) for part in parts.values())
     if not most:
         return None
-    lengths = {name: list(part.values()) for name, part in parts.items()}
-    tips = {name: [text(value) for value in bar] for name, bar in lengths.items()}
-    shown = [i for i, _ in enumerate(keys) if any(bar[i] for bar in lengths.values())]
+    looks = dict(zip(next(iter(parts.values())), css, strict=True))
+    shown = {key: look for key, look in looks.items() if any(part[key] for part in parts.values())}
     wasted = {
         name: math.fsum(v for k, v in part.items() if "wasted" in k)
         / (math.fsum(part.values()) or 1)
         for name, part in parts.items()
     }
     about = f"Wasted: {by_name(wasted, formats.percent)}."
-    return bars(
-        title,
-        about,
-        linear(LABELS[column], 0.0, most, units=units),
-        {name: [bar[i] for i in shown] for name, bar in lengths.items()},
-        {name: [tip[i] for i in shown] for name, tip in tips.items()},
-        [keys[i] for i in shown],
-        [css[i] for i in shown],
-        column,
-    )
+    x = linear(LABELS[column], 0.0, most, units=units)
+    return bars(title, about, x, parts, shown, column, text)

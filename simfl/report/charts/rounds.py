@@ -19,17 +19,17 @@ def outcomes(groups: Groups) -> Drawing | None:
         return None
     if len(runs) == 1:
         return _outcomes_by_round(runs[0])
-    shown = [name for name in OUTCOMES if any(run.outcomes[name] for run in runs)]
-    counts = {
-        name: [float(sum(run.outcomes[outcome] for run in members)) for outcome in shown]
-        for name, members in groups.items()
-    }
-    shares = {name: [part / (sum(bar) or 1.0) for part in bar] for name, bar in counts.items()}
+    shown: list[str] = [name for name in OUTCOMES if any(run.outcomes[name] for run in runs)]
+    shares = {}
+    for name, members in groups.items():
+        counts = {what: float(sum(run.outcomes[what] for run in members)) for what in shown}
+        every = sum(counts.values()) or 1.0
+        shares[name] = {what: count / every for what, count in counts.items()}
     x = linear("share of participations", 0.0, 1.0, share=True)
-    tips = {name: [formats.percent(part) for part in bar] for name, bar in shares.items()}
-    css = [f"o-{name}" for name in shown]
+    css = {name: f"o-{name}" for name in shown}
     about = "Of all participations; only what arrived counted."
-    return bars("What became of those selected", about, x, shares, tips, shown, css, "share")
+    title = "What became of those selected"
+    return bars(title, about, x, shares, css, "share", formats.percent)
 
 
 def _outcomes_by_round(run: RunResult) -> Drawing:

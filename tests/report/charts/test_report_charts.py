@@ -110,10 +110,10 @@ def test_long_names_leave_room_for_bars_and_stay_in_their_pictures(tmp_path: Pat
 
 def test_names_of_sixty_bars_can_be_read_in_print() -> None:
     """As high as its page is, a picture of many had letters of a millimetre."""
-    values = {f"clients={number}": [1.0] for number in range(60)}
-    tips = {name: ["1 s"] for name in values}
+    values = {f"clients={number}": {"compute": 1.0} for number in range(60)}
     x = Axis("time", 0.0, 1.0, ())
-    svg = bars("t", "", x, values, tips, ["compute"], ["p-compute"], "seconds").svg
+    css = {"compute": "p-compute"}
+    svg = bars("t", "", x, values, css, "seconds", formats.duration).svg
     style = (Path(formats.__file__).parent / "page/style.css").read_text()
     [most_mm], [letter_px] = (
         re.findall(pattern, style)
