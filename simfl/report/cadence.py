@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.report import formats
-from simfl.report.charts.base import Groups, all_runs
 from simfl.report.formats import SOME
+from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_targets, untrained
 

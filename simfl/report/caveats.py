@@ -11,8 +11,8 @@ import numpy as np
 from simfl.core.rows import MOVED
 from simfl.core.words import owners
 from simfl.report import cadence, formats, mishaps
-from simfl.report.charts.base import Groups
 from simfl.report.formats import FEW, SOME
+from simfl.runs.results.grouping import Groups
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import judged_on
 

@@ -7,8 +7,8 @@ import numpy as np
 from simfl.core.rows import COUNTED
 from simfl.core.units import DATA_SIZE, ENERGY, parse_quantity
 from simfl.report import formats
-from simfl.report.charts.base import Groups
 from simfl.report.formats import SOME
+from simfl.runs.results.grouping import Groups
 from simfl.runs.results.result import RunResult
 
 STOPS = ("rounds", "time", "accuracy", "target", "bytes", "energy")

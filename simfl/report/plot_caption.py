@@ -1,12 +1,12 @@
 """What a caption must say of a picture of runs: whose means it has, and what it lacks."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from simfl.report import formats
 from simfl.report.formats import FEW
 from simfl.report.measures import on_grid
 from simfl.report.plot import measures, shows
-from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.grouping import Groups, by_variant
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import ENOUGH
 
@@ -53,7 +53,7 @@ def _of_means(fewest: int, most: int, band: str) -> str:
     return f"{told}; bands: {BANDS[band]}{some}"
 
 
-def _those(groups: Mapping[str, Sequence[RunResult]], which: Callable[[RunResult], bool]) -> str:
+def _those(groups: Groups, which: Callable[[RunResult], bool]) -> str:
     """Return whose runs they are, and how many of a variant's where not all."""
     names = []
     for name, runs in groups.items():

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -13,22 +12,8 @@ from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import Axis, Unit, linear, logarithmic
 from simfl.report.svg import LEFT, WIDTH, Plot
+from simfl.runs.results.grouping import Groups
 from simfl.runs.results.result import RunResult
-
-Groups = Mapping[str, Sequence[RunResult]]
-"""Runs by variant."""
-
-
-def all_runs(groups: Groups) -> list[RunResult]:
-    """Return the runs of all variants."""
-    return list(chain.from_iterable(groups.values()))
-
-
-def with_clients(groups: Groups) -> Groups:
-    """Return the runs whose folders say what each client did (not under ``--log none``)."""
-    kept = {name: [run for run in runs if run.log != "none"] for name, runs in groups.items()}
-    return {name: runs for name, runs in kept.items() if runs}
-
 
 Rows = Sequence[Sequence[str | float]]
 """A header and what stands below it."""

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from simfl.report import formats
 from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, Unit, linear
-from simfl.report.charts.base import Drawing, Groups, bars, by_name, mean
+from simfl.report.charts.base import Drawing, bars, by_name, mean
+from simfl.runs.results.grouping import Groups
 from simfl.runs.results.result import RunResult
 
 BYTE_CSS = ("p-model", "p-update", "p-probe", "p-model wasted", "p-update wasted")

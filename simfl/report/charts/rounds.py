@@ -7,8 +7,9 @@ import numpy as np
 from simfl.core.rows import OUTCOMES
 from simfl.report import formats
 from simfl.report.axes import linear
-from simfl.report.charts.base import COLUMNS, Drawing, Groups, all_runs, bars, rounds_told
+from simfl.report.charts.base import COLUMNS, Drawing, bars, rounds_told
 from simfl.report.svg import Plot
+from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.result import RunResult
 
 

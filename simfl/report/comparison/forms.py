@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from simfl.report.caveats import NAMED, NOT_MEANT, caveats
-from simfl.report.charts.base import all_runs
 from simfl.report.comparison.columns import fitting, folded, longest, table_width, width_of
 from simfl.report.comparison.sections import Section, legend, sections
 from simfl.report.text_page import TextPage
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.results.compare import Cell, Column, Comparison
+from simfl.runs.results.grouping import all_runs
 from simfl.runs.results.metric import PER_ROUND, WASTED
 from simfl.runs.results.several import untrained
 from simfl.runs.results.statistics import Ratio

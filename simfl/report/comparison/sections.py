@@ -8,10 +8,10 @@ from typing import Any
 
 from simfl.report import formats
 from simfl.report.axes import UNITS, unit_for
-from simfl.report.charts.base import all_runs
 from simfl.report.comparison.cells import cell_text
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.compare import Column, Comparison, target_text
+from simfl.runs.results.grouping import all_runs
 from simfl.runs.results.metric import EPSILONS, NORMALISED, TERMINAL
 from simfl.runs.results.several import judged_on
 from simfl.runs.results.statistics import Figure, Ratio

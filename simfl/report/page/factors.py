@@ -7,11 +7,11 @@ from typing import Any
 
 from simfl.report import formats
 from simfl.report.axes import UNITS
-from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison.cells import cell_text
 from simfl.report.page.results import head_of
 from simfl.report.page.tables import Cell, Table, in_two, magnitude
 from simfl.runs.results.compare import Column, Comparison, compare, target_text
+from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.metric import BYTES, ENERGY, TIME
 from simfl.runs.results.result import RunResult
 from simfl.scenario.language.place import as_written

@@ -2,9 +2,9 @@
 
 from simfl.report import formats
 from simfl.report.caveats import caveats
-from simfl.report.charts.base import Groups, all_runs, with_clients
 from simfl.report.formats import FEW
 from simfl.report.page.devices import Devices
+from simfl.runs.results.grouping import Groups, all_runs, with_clients
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import have_accuracy
 

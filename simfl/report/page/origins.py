@@ -7,9 +7,8 @@ from typing import Any
 
 from simfl.core.words import owners
 from simfl.report import formats
-from simfl.report.charts.base import Groups
 from simfl.report.page.tables import Cell, Table, name_cell
-from simfl.runs.results.grouping import contents_of
+from simfl.runs.results.grouping import Groups, contents_of
 from simfl.runs.results.result import RunResult
 from simfl.scenario.language.place import flat
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from simfl.core.files import write_output
 from simfl.report import forked, formats
 from simfl.report.charts import curves
-from simfl.report.charts.base import Groups
 from simfl.report.charts.embedded import embedded, island
 from simfl.report.page.answer.headline import headline
 from simfl.report.page.factors import factors
@@ -20,7 +19,7 @@ from simfl.report.page.origins import origins
 from simfl.report.page.rendering import render, script
 from simfl.report.page.results import results
 from simfl.report.page.sections import learning, sections
-from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.grouping import Groups, by_variant
 from simfl.runs.results.result import RunResult
 
 

@@ -8,7 +8,7 @@ from simfl.core.target import metric_of
 from simfl.report import formats, measures
 from simfl.report.charts import costs, curves, rounds
 from simfl.report.charts.anatomy import anatomy
-from simfl.report.charts.base import SPREAD, Drawing, Groups, all_runs, with_clients
+from simfl.report.charts.base import SPREAD, Drawing
 from simfl.report.charts.client_times import client_times
 from simfl.report.charts.participation import inequality, participation
 from simfl.report.charts.staleness import staleness
@@ -16,6 +16,7 @@ from simfl.report.page.devices import Devices
 from simfl.report.page.fleet_groups import by_group
 from simfl.report.page.tables import Cell, Table, mean_cell, name_cell
 from simfl.runs.results.compare import target_text
+from simfl.runs.results.grouping import Groups, all_runs, with_clients
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_errors, all_metrics, all_targets
 

@@ -1,7 +1,7 @@
 """Compare runs: what they reached and spent, over seeds, and against a baseline."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from shlex import quote
@@ -12,7 +12,7 @@ from simfl.core.arguments import called, require_kind, require_several
 from simfl.core.target import MetricTarget, parse_target
 from simfl.errors import InputError, NameNotFound, nearest
 from simfl.runs.results.asked_targets import as_targets
-from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.grouping import Groups, by_variant
 from simfl.runs.results.metric import (
     ACCURACY,
     BYTES,
@@ -82,7 +82,7 @@ class Comparison:
         baseline: the variant that ratios are over, if any.
     """
 
-    groups: Mapping[str, Sequence[RunResult]]
+    groups: Groups
     columns: Sequence[Column]
     targets: Sequence[float]
     baseline: str | None = None

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from simfl.runs.folder.folder import study_folder
 from simfl.runs.results.result import RunResult
 from simfl.scenario.language.place import as_written, flat
 
+Groups = Mapping[str, Sequence[RunResult]]
+"""Runs by variant."""
 _STEP = re.compile(r"[.\[]")
 _SEED = re.compile(r"^seed: .*$", re.MULTILINE)
 _TIME_ONLY, _FORKED = "time only", "forked"
@@ -18,6 +21,17 @@ _SHOWN = 2
 """Differences between scenarios that a name tells."""
 _DIGITS = 8
 """Of a digest that is told."""
+
+
+def all_runs(groups: Groups) -> list[RunResult]:
+    """Return the runs of all variants."""
+    return list(chain.from_iterable(groups.values()))
+
+
+def with_clients(groups: Groups) -> Groups:
+    """Return the runs whose folders say what each client did (not under ``--log none``)."""
+    kept = {name: [run for run in runs if run.log != "none"] for name, runs in groups.items()}
+    return {name: runs for name, runs in kept.items() if runs}
 
 
 def by_variant(results: Iterable[RunResult]) -> dict[str, list[RunResult]]:

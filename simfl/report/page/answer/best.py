@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from simfl.report import formats
-from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison.cells import TEXT
+from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.statistics import ENOUGH, paired_difference
 
 FEW, MANY = 4, 6

@@ -6,12 +6,12 @@ from itertools import groupby
 
 from simfl.core.target import metric_of
 from simfl.report import formats
-from simfl.report.charts.base import Groups, all_runs
 from simfl.report.page.answer.best import best_accuracy, least_error
 from simfl.report.page.answer.pace import pace
 from simfl.report.page.answer.race import race
 from simfl.report.page.answer.standings import standings
 from simfl.runs.results.compare import target_text
+from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_targets, can_reach, have_accuracy
 

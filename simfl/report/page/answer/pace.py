@@ -7,10 +7,10 @@ import numpy as np
 
 from simfl.report import formats
 from simfl.report.caveats import unequal_rounds
-from simfl.report.charts.base import Groups
 from simfl.report.comparison.cells import as_long
 from simfl.report.measures import DURATION
 from simfl.report.page.answer.best import named, not_told_apart
+from simfl.runs.results.grouping import Groups
 from simfl.runs.results.metric import PER_ROUND, TIME, TIME_PER_UPDATE, figure, times
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import ENOUGH, Ratio, paired_ratio

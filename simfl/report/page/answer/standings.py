@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from simfl.report.charts.base import Groups
+from simfl.runs.results.grouping import Groups
 from simfl.runs.results.metric import BYTES, ROUNDS, TIME, figure, times
 from simfl.runs.results.statistics import Figure, Ratio, Times, paired_ratio
 
