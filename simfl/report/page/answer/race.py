@@ -45,35 +45,37 @@ def _costs(standing: Standing) -> str:
 
 def _in_front(ranked: Sequence[Standing], text: str) -> tuple[list[str], list[Standing]]:
     """Say who got to the target `text` first; return of whom there is more to say, too."""
-    first, costs = ranked[0], _costs(ranked[0])
+    first, costs, count = ranked[0], _costs(ranked[0]), len(ranked)
     others = [standing for standing in ranked[1:] if not standing.never]
-    compared = [s for s in others if s.ratio is not None and s.ratio.interval is not None]
-    ahead = [s.name for s in compared if s.ratio and s.ratio.interval and s.ratio.interval.high < 1]
-    level_there = [s for s in others if _is_first_by_other_seeds(s, first)]
-    if ahead or level_there:
-        how = [f"{first.name} reached {text} first on the whole, after {costs}"]
-        if ahead:
-            how.append(f"seed by seed {named(ahead, len(ranked))} took less")
-        if level_there:
-            names = named([standing.name for standing in level_there], len(ranked))
-            ratios = [standing.ratio for standing in level_there if standing.ratio is not None]
-            took = "just as long" if all(ratio.tied for ratio in ratios) else "no longer"
-            single = all(ratio.seeds == 1 for ratio in ratios)
-            on = "the one seed" if single else "the seeds"
-            how.append(f"on {on} that both have, {names} took {took}")
+    if as_soon := _as_soon_by_seeds(others, first, count):
+        how = [f"{first.name} reached {text} first on the whole, after {costs}", *as_soon]
         return [f"{'; '.join(how)}."], others
-    level = [s for s in compared if s.ratio and not s.ratio.distinguishable]
+    level = [standing for standing in others if standing.level]
     if not all(_is_tie(standing, first) for standing in level):
-        told = _not_told_apart(first, level, text, len(ranked))
+        told = _not_told_apart(first, level, text, count)
         return [told, f"{first.name} took {costs}."], others
     if ties := [standing for standing in others if _is_tie(standing, first)]:
-        names = named([first.name, *(standing.name for standing in ties)], len(ranked))
-        before = "" if len(ties) == len(ranked) - 1 else ", before all others"
+        names = named([first.name, *(standing.name for standing in ties)], count)
+        before = "" if len(ties) == count - 1 else ", before all others"
         behind = [standing for standing in others if standing not in ties]
         alike = all((tie.rounds, tie.bytes) == (first.rounds, first.bytes) for tie in ties)
         after = costs if alike else f"{formats.duration(first.time_s.middle)} of virtual time"
         return [f"{names} reached {text} equally soon{before}: after {after}."], behind
     return [f"{first.name} reached {text} first: after {costs}."], others
+
+
+def _as_soon_by_seeds(others: Sequence[Standing], first: Standing, count: int) -> list[str]:
+    """Say who, of so many, was no later than the first with the seeds that both have."""
+    how = []
+    if sooner := [standing.name for standing in others if standing.sooner]:
+        how.append(f"seed by seed {named(sooner, count)} took less")
+    if alike := [standing for standing in others if _is_first_by_other_seeds(standing, first)]:
+        names = named([standing.name for standing in alike], count)
+        ratios = [standing.ratio for standing in alike if standing.ratio is not None]
+        took = "just as long" if all(ratio.tied for ratio in ratios) else "no longer"
+        on = "the one seed" if all(ratio.seeds == 1 for ratio in ratios) else "the seeds"
+        how.append(f"on {on} that both have, {names} took {took}")
+    return how
 
 
 def _not_told_apart(first: Standing, level: Sequence[Standing], text: str, count: int) -> str:

@@ -43,6 +43,18 @@ class Standing:
         """The share of seeds that did not get there."""
         return self.time_s.missing / self.time_s.seeds
 
+    @property
+    def sooner(self) -> bool:
+        """Whether it was surely sooner than the first, seed by seed."""
+        interval = None if self.ratio is None else self.ratio.interval
+        return interval is not None and interval.high < 1
+
+    @property
+    def level(self) -> bool:
+        """Whether it and the first were compared seed by seed, and can't be told apart."""
+        ratio = self.ratio
+        return ratio is not None and ratio.interval is not None and not ratio.distinguishable
+
 
 def standings(groups: Groups, target: float) -> list[Standing]:
     """Return every variant's standing at `target`, the best first."""
