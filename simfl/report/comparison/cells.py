@@ -112,7 +112,7 @@ def ratio_text(ratio: Ratio, text: Callable[[float], str]) -> str:
     times = _times_of(ratio)
     value = times(ratio.value)
     told = [interval_text(ratio.interval, times)]
-    if ratio.interval is not None and not ratio.distinguishable:
+    if ratio.level:
         told.append("not distinguishable")
     if math.isfinite(ratio.horizon):
         told.append(f"within {text(ratio.horizon)}")

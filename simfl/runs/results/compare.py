@@ -156,7 +156,7 @@ class Comparison:
         """
         if column.target is not None:
             ratio = self.ratio(a, b, column.metric, column.target)
-            return ratio is not None and ratio.interval is not None and ratio.interval.high < 1
+            return ratio is not None and ratio.surely_less
         difference = paired_difference(
             self._values(a, column.metric), self._values(b, column.metric)
         )

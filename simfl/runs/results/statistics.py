@@ -191,6 +191,16 @@ class Ratio:
         return self.interval is not None and not self.interval.low <= 1 <= self.interval.high
 
     @property
+    def level(self) -> bool:
+        """Whether the interval holds 1: chance may explain that the two differ."""
+        return self.interval is not None and not self.distinguishable
+
+    @property
+    def surely_less(self) -> bool:
+        """Whether the interval lies below 1: the one needs less than the other."""
+        return self.interval is not None and self.interval.high < 1
+
+    @property
     def tied(self) -> bool:
         """Whether both need the same with each seed, and got there."""
         alike = self.interval is None or self.interval.low == self.interval.high

@@ -48,9 +48,7 @@ def pace(groups: Groups) -> list[str]:
         for name in names
     }
     level = {
-        name: ratio.seeds
-        for name, ratio in ratios.items()
-        if ratio is not None and ratio.interval is not None and not ratio.distinguishable
+        name: ratio.seeds for name, ratio in ratios.items() if ratio is not None and ratio.level
     }
     if level:
         least += f" to {formats.duration(means[[*level][-1]])}"

@@ -46,14 +46,12 @@ class Standing:
     @property
     def sooner(self) -> bool:
         """Whether it was surely sooner than the first, seed by seed."""
-        interval = None if self.ratio is None else self.ratio.interval
-        return interval is not None and interval.high < 1
+        return self.ratio is not None and self.ratio.surely_less
 
     @property
     def level(self) -> bool:
         """Whether it and the first were compared seed by seed, and can't be told apart."""
-        ratio = self.ratio
-        return ratio is not None and ratio.interval is not None and not ratio.distinguishable
+        return self.ratio is not None and self.ratio.level
 
 
 def standings(groups: Groups, target: float) -> list[Standing]:
