@@ -64,24 +64,31 @@ def _told(error: yaml.MarkedYAMLError, text: str, lines: bool) -> str:
     lines_before = lines and begin is not None and begin.line < mark.line
     context = f"{error.context} (from line {begin.line + 1})" if lines_before else error.context
     what = " ".join(part for part in (context, error.problem) if part)
+    cure = _cure(error, text, what)
+    return f"{what}; {cure}" if cure else what
+
+
+def _cure(error: yaml.MarkedYAMLError, text: str, what: str) -> str:
+    """Return what may mend `text`, of which the parser says `what` ("": nothing is known)."""
+    mark: Any = error.problem_mark or error.context_mark
     here = text[mark.index : mark.index + 1] if mark else ""
     if here == "\t":
-        return f"{what}; indent with spaces"
+        return "indent with spaces"
     if here and "any token" in str(error.problem):
-        return f"{what}; text that begins with {here} stands in quotes"
+        return f"text that begins with {here} stands in quotes"
     if "alias" in what:
-        return f"{what}; text that begins with * stands in quotes"
+        return "text that begins with * stands in quotes"
     if here == "[" and "flow mapping" in str(error.context):
-        return f"{what}; between braces a path with brackets stands in quotes: 'fleet[0].compute'"
+        return "between braces a path with brackets stands in quotes: 'fleet[0].compute'"
     if "block" in str(error.context):
-        return f"{what}; compare its indentation, and its '-' if any, with the lines before it"
+        return "compare its indentation, and its '-' if any, with the lines before it"
     if "simple key" in str(error.context):
-        return f"{what}; is the ': ' (a colon and a space) missing there?"
+        return "is the ': ' (a colon and a space) missing there?"
     if "mapping values" in str(error.problem):
         if mark and ": " in text[mark.index - mark.column : mark.index]:
-            return f"{what}; text that has ': ' in it stands in quotes"
+            return "text that has ': ' in it stands in quotes"
         return (
-            f"{what}; is the ': ' (a colon and a space) missing in the line above, or does this "
-            "line begin too far to the right?"
+            "is the ': ' (a colon and a space) missing in the line above, or does this line begin "
+            "too far to the right?"
         )
-    return what
+    return ""
