@@ -32,26 +32,32 @@ FITTING_WORDS = 7
 def results(groups: Groups) -> tuple[list[Table], list[str]]:
     """Return the table of results of variants, in several where it is wide, and how to read it."""
     comparison = compare(all_runs(groups))
-    evaluated = have_accuracy(all_runs(groups))
-    several = len({run.n_rounds for run in all_runs(groups)}) > 1
-    own = [c for c in comparison.columns if c.metric.unit == "number"]  # of losses and metrics
-    wanted = [*([ROUNDS] if several else []), TIME, BYTES, WASTED, ENERGY, IDLE, NORMALISED]
-    wanted += EPSILONS
-    whole = [c for c in comparison.columns if c.target is None and c.metric in wanted]
-    to = [c for c in comparison.columns if c.target is not None]
-    first = [*([Column(ACCURACY)] if evaluated else []), *own, *to]
-    if len(first) > FITTING_WORDS:
-        energies = [c for c in to if c.metric is ENERGY]
-        first = [c for c in first if c not in energies]
-        parts = [first, *_side_by_side(energies, whole)]
-    else:
-        parts = _side_by_side(first, whole)
+    parts = _parts(comparison)
     seeded = any(len(runs) > 1 for runs in groups.values())
     tables = [_table(replace(comparison, columns=part), groups, seeded) for part in parts]
     reading = legend(replace(comparison, columns=[c for part in parts for c in part]))
     if any(cell.css == "best" for table in tables for row in table.rows for cell in row):
         reading.append("Green: better than every other variant by more than chance explains.")
     return tables, reading
+
+
+def _parts(comparison: Comparison) -> list[list[Column]]:
+    """Return the columns that a page shows, those of each of its tables together.
+
+    Accuracy, errors and metrics, then what targets took, then what runs took as a whole.
+    """
+    runs = all_runs(comparison.groups)
+    several = len({run.n_rounds for run in runs}) > 1
+    wanted = [*([ROUNDS] if several else []), TIME, BYTES, WASTED, ENERGY, IDLE, NORMALISED]
+    wanted += EPSILONS
+    own = [c for c in comparison.columns if c.metric.unit == "number"]  # of losses and metrics
+    whole = [c for c in comparison.columns if c.target is None and c.metric in wanted]
+    to = [c for c in comparison.columns if c.target is not None]
+    first = [*([Column(ACCURACY)] if have_accuracy(runs) else []), *own, *to]
+    if len(first) <= FITTING_WORDS:
+        return _side_by_side(first, whole)
+    energies = [c for c in to if c.metric is ENERGY]
+    return [[c for c in first if c not in energies], *_side_by_side(energies, whole)]
 
 
 def _side_by_side(left: list[Column], right: list[Column]) -> list[list[Column]]:
