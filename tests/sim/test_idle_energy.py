@@ -119,6 +119,17 @@ def test_who_is_there_at_neither_or_at_both_ends_of_a_round(session, online_s):
     assert world.rounds[0].idle_energy_j == 0.5 * online_s
 
 
+def test_who_comes_and_goes_in_step_with_rounds_is_counted_while_it_is_there():
+    """A look in the middle of each sixteenth of 10 s never saw who is there for their first 0.3."""
+    rounds = 100
+    sessions = [ALWAYS, [(10.0 * k, 10.0 * k + 0.3) for k in range(rounds)]]
+    fleet = make_fleet(2, sessions=sessions, power=IDLE)
+    world = make(fleet, clients=1, min_clients=1, stop=Stop(rounds=rounds))
+    assert world.rounds[-1].end_s == 10 * rounds
+    idle_j = sum(row.idle_energy_j for row in world.rounds)
+    assert idle_j == pytest.approx(0.5 * 0.3 * rounds, rel=0.03)
+
+
 @pytest.mark.parametrize("battery", [None, {"capacity": "1 kWh", "charge": "10 W"}])
 def test_rounds_that_begin_and_end_when_somebody_is_there_do_not_make_more_of_them(
     battery: dict[str, str] | None, tmp_path: Path

@@ -10,6 +10,7 @@ from simfl.core.types import Flags, Ids
 from simfl.sim.errand import Errand
 from simfl.sim.fleet import DeviceGroup
 
+_GOLDEN = (math.sqrt(5) - 1) / 2
 _PARTS = 16
 """Looks at a stretch of time, at most."""
 _SHORTEST = 1e-3
@@ -22,8 +23,9 @@ class OnlineEnergy:
     """Joules of a group, from looks at who is online (and whose battery is not empty).
 
     Who comes and goes is known of all times, so looks are spread evenly over a stretch of time,
-    wherever its ends are: rounds begin and end when somebody is there.  Batteries are known of the
-    present only, and remember until the next look when they ran empty and were charged again.
+    wherever its ends are: rounds begin and end when somebody is there.  They are at another place
+    in each stretch, for rounds may keep step with those who come and go.  Batteries are known of
+    the present only, and remember until the next look when they ran empty and were charged again.
 
     Args:
         group: the devices.
@@ -32,6 +34,7 @@ class OnlineEnergy:
     def __init__(self, group: DeviceGroup) -> None:
         self._group = group
         self._devices = group.some(_WATCHED)
+        self._stretches = 0
         self._batteries = batteries = group.batteries
         # Of each device whether its battery was not empty at its last turn that is known.
         self._charged = np.ones(0, np.bool_) if batteries is None else batteries.watch()
@@ -45,10 +48,10 @@ class OnlineEnergy:
             at_work: who has taken part all the time or is through with it; who is away and whose
                 work is paused counts as online.
         """
-        group, middles = self._group, _middles(since_s, now_s)
+        group, looks = self._group, self._looks(since_s, now_s)
         if group.batteries is None and group.on_offline == "abort":  # availability says it all
-            watts = [group.power.idle * self._online(middle_s) for middle_s in middles]
-            return sum(watts) / len(middles) * (now_s - since_s)
+            watts = [group.power.idle * self._online(look_s) for look_s in looks]
+            return sum(watts) / len(looks) * (now_s - since_s)
         paused = [
             errand
             for errand in at_work
@@ -56,17 +59,27 @@ class OnlineEnergy:
         ]
         working: Ids = np.array([errand.device - group.first for errand in paused], dtype=np.int64)
         watts = []
-        charged = self._charge(np.append(self._devices, working), middles, now_s)
-        for look, middle_s in enumerate(middles):
+        charged = self._charge(np.append(self._devices, working), looks, now_s)
+        for look, look_s in enumerate(looks):
             others, own = np.split(charged[:, look], [len(self._devices)])
-            online = group.schedule.online(self._devices, middle_s)
+            online = group.schedule.online(self._devices, look_s)
             devices = group.count * (int(np.count_nonzero(others & online)) / len(online))
-            busy = [errand.started_s <= middle_s < _over_s(errand) for errand in paused]
+            busy = [errand.started_s <= look_s < _over_s(errand) for errand in paused]
             if any(busy):
-                there = own[busy] & group.schedule.online(working[busy], middle_s)
+                there = own[busy] & group.schedule.online(working[busy], look_s)
                 devices += len(there) - float(there.sum())
             watts.append(group.power.idle * devices)
-        return sum(watts) / len(middles) * (now_s - since_s)
+        return sum(watts) / len(looks) * (now_s - since_s)
+
+    def _looks(self, since_s: float, now_s: float) -> list[float]:
+        """Return a look in each of the equal parts that the time between two instants is cut into.
+
+        The first stretch's are in the middle of parts.
+        """
+        length_s, place = now_s - since_s, (self._stretches * _GOLDEN + 0.5) % 1
+        self._stretches += 1
+        parts = min(_PARTS, max(1, math.ceil(length_s / (_SHORTEST * now_s))))
+        return [since_s + length_s * (part + place) / parts for part in range(parts)]
 
     def _online(self, time_s: float) -> float:
         """Return how many are online at an instant, whatever their batteries."""
@@ -98,10 +111,3 @@ class OnlineEnergy:
 def _over_s(errand: Errand) -> float:
     """Return when a device has nothing more to do for `errand` (inf: not yet)."""
     return errand.landed_s if errand.ended_s is None else min(errand.ended_s, errand.landed_s)
-
-
-def _middles(since_s: float, now_s: float) -> list[float]:
-    """Return the middles of the equal parts that the time between two instants is cut into."""
-    length_s = now_s - since_s
-    parts = min(_PARTS, max(1, math.ceil(length_s / (_SHORTEST * now_s))))
-    return [since_s + length_s * (part + 0.5) / parts for part in range(parts)]
