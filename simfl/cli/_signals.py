@@ -30,6 +30,9 @@ class Interruptions:
             return code
         for number in (signal.SIGINT, *self._heard):
             signal.signal(number, signal.SIG_IGN)  # all is said: who asks again is leaving
+        # Where it came in code that is kept as text, such as a library's while it is imported,
+        # `python -m` would end as if by Ctrl-C, whatever we return, until it has run other such.
+        exec("")
         return 128 + self._last
 
     def _interrupt(self, number: int, _: FrameType | None) -> None:

@@ -183,6 +183,18 @@ def test_signals_that_end_a_command_are_answered_as_ctrl_c_is(
     assert contents(cut) == contents(whole)
 
 
+def test_a_signal_that_comes_during_an_import_is_told_by_the_exit_code(tmp_path: Path) -> None:
+    """``python -m`` ended by SIGINT instead: it came in code kept as text, as in dataclasses."""
+    (tmp_path / "ended.py").write_text(
+        "import signal, sys, simfl.cli.app\n"
+        "simfl.cli.app.invoke = lambda _: exec('signal.raise_signal(signal.SIGTERM)')\n"
+        "sys.exit(simfl.cli.main())"
+    )
+    command = [sys.executable, "-m", "ended"]
+    told = subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert (told.returncode, told.stderr) == (128 + signal.SIGTERM, "interrupted\n")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("signal_", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_killed_process_leaves_a_readable_folder_that_resumes(
