@@ -29,7 +29,11 @@ class Data(Part):
         description="who holds which samples; omitted: the data set's own clients, else iid"
     )
     local_validation: Percent = Field(
-        0.0, lt=1, description="share of each client's samples kept for measuring its local loss"
+        0.0,
+        lt=1,
+        description="share of each client's samples kept for measuring its local loss: random "
+        "ones; under `partition: natural` the last ones in the data set's own order, so a table "
+        "sorted by label had better be shuffled",
     )
     test_share: Percent = Field(
         0.1,
