@@ -194,7 +194,8 @@ def try_out(document: Document, tune: Tune, name: str | None = None) -> Scenario
         ScenarioError: a path leads nowhere, or a value does not fit, each with its place.
         InputError: there is no such variant.
     """
-    _chosen([_Todo(own, own, ()) for own in document.data.get("variants") or {}], name and [name])
+    known = document.data.get("variants") or [DEFAULT]
+    _chosen([_Todo(own, own, ()) for own in known], name and [name])
     changed = variant(document, name)
     chosen = [
         document.override(
@@ -228,10 +229,14 @@ def _chosen(todo: Sequence[_Todo], only: Sequence[str] | None) -> Sequence[_Todo
 def variant(document: Document, name: str | None, point: Point = ()) -> Document:
     """Return `document` as its variant `name` (None: no variant) has it, at a point of its sweep.
 
+    Where it has no variants, `DEFAULT` is what it is itself.
+
     Raises:
         ScenarioError: a change can't be made.
     """
     changed = document
+    if name == DEFAULT and not document.data.get("variants"):
+        name = None
     own = [] if name is None else document.variant(name)
     swept = [document.override(*factor) for factor in point]
     refuse_what_is_undone(document, swept)

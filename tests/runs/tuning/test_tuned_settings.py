@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from simfl import run
+from simfl.errors import InputError
 from simfl.runs.options import Options
 from simfl.runs.results.find import find_runs
 from simfl.runs.tuning.tune import tune
@@ -46,6 +47,16 @@ def test_a_variant_is_tuned_by_name(tmp_path: Path) -> None:
     one = find_runs([tmp_path / tuning.trials[0].name])[0]
     assert one.scenario["fleet"][0]["uplink"] == "1 kbit/s"
     assert one.scenario["rounds"]["clients"] == tuning.trials[0].parameters["rounds.clients"]
+
+
+def test_a_scenario_without_variants_may_be_named_as_where_it_is_run(tmp_path: Path) -> None:
+    """`run` and `fleet` took ``--variant default``, `tune` did not."""
+    asked = document({**CLOCK, "trials": 1}, seeds=[0])
+    how = Options(time_only=True)
+    named = tune(asked, tmp_path / "named", how, variant="default")
+    assert named.trials == tune(asked, tmp_path / "plain", how).trials
+    with pytest.raises(InputError, match="no variant 'defolt'; did you mean 'default'"):
+        tune(asked, tmp_path / "named", how, variant="defolt")
 
 
 def test_what_only_the_variant_has_is_tuned(tmp_path: Path) -> None:
