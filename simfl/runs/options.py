@@ -14,6 +14,9 @@ from simfl.errors import InputError
 from simfl.scenario.problems import first_message
 from simfl.training.executors.base import Executor, executors
 
+LOGS = ("full", "rounds", "none")
+"""What may be recorded, the most first; see `Options`."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -63,7 +66,7 @@ class Options:
             )
         if self.data_dir is not None:
             self.data_folder()
-        if self.log not in ("full", "rounds", "none"):
+        if self.log not in LOGS:
             raise InputError(f"unknown log {self.log!r}; expected full, rounds or none")
 
     def _require_types(self) -> None:

@@ -14,7 +14,7 @@ from simfl.runs.folder.folder import SCENARIO, is_finished, read_provenance
 from simfl.runs.folder.lock import refuse_locked
 from simfl.runs.job import Job
 from simfl.runs.many import Watch, do_all
-from simfl.runs.options import Options
+from simfl.runs.options import LOGS, Options
 from simfl.runs.pools.worker import Call
 from simfl.runs.progress import Progress, Tell
 from simfl.runs.results.result import RunResult
@@ -64,7 +64,7 @@ def run_jobs(
         (job.scenario for job in todo), replaced, f"another {called('--out', 'out')} or name"
     )
     if tell_reuse:
-        _tell_reuse(todo, kept, options.torch_device(), overwrite)
+        _tell_reuse(todo, kept, options, overwrite)
     _do_unfinished(todo, kept, options, watch, listen, overwrite)
     return [RunResult(job.folder) for job in todo]
 
@@ -199,18 +199,27 @@ def is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
     return keeps(job, options.time_only, go_on)
 
 
-def _tell_reuse(todo: Sequence[Job], kept: Sequence[bool], device: str, overwrite: bool) -> None:
-    """Tell in a line how many finished runs are reused, and if another kind of device made some."""
+def _tell_reuse(
+    todo: Sequence[Job], kept: Sequence[bool], options: Options, overwrite: bool
+) -> None:
+    """Tell in a line how many finished runs are reused, and what was not made as it is asked for.
+
+    That is by another kind of device, or with less of a log.
+    """
     pairs = zip(todo, kept, strict=True)
     reused = [job.folder for job, keep in pairs if keep and is_finished(job.folder)]
     if not reused:
         return
-    devices = sorted({str(read_provenance(folder)["device"]) for folder in reused})
+    origins = [read_provenance(folder) for folder in reused]
+    devices, device = sorted({str(own["device"]) for own in origins}), options.torch_device()
     alike = {name.partition(":")[0] for name in devices} == {device.partition(":")[0]}
+    logs = {str(own.get("log", LOGS[0])) for own in origins}
+    less = [log for log in LOGS[LOGS.index(options.log) + 1 :] if log in logs]
     _LOG.warning(
-        "%s there already, finished%s: the results are reused; %s%s computes them again",
+        "%s there already, finished%s%s: the results are reused; %s%s computes them again",
         "this very run is" if len(todo) == 1 else f"{len(reused)} of {len(todo)} runs are",
         "" if alike else f", computed on {' and '.join(devices)}",  # not the same bits
+        f", recorded with {called('--log', 'log')} {' and '.join(less)}" if less else "",
         called("--overwrite", "overwrite=True"),
         " alone" if overwrite else "",
     )

@@ -1,12 +1,14 @@
 """Runs that are there already: kept and told of, gone on with, or replaced."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from simfl import Options, Scenario, run
 from simfl.errors import InputError
+from simfl.runs.results.anatomy import Anatomy
 from tests.run_folders import computed
 from tests.tiny import TINY
 
@@ -77,6 +79,20 @@ def test_what_another_kind_of_device_computed_is_told(
     file.write_text(json.dumps({**json.loads(file.read_text()), "device": "cuda:0"}))
     run(Scenario.from_dict(TINY), tmp_path)
     assert "already, finished, computed on cuda:0: the results are reused" in caplog.text
+
+
+def test_what_has_less_of_a_log_than_is_asked_for_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """`explain` advised another log, and the run that had none was reused without a word of it."""
+    scenario, time_only = Scenario.from_dict(TINY), Options(time_only=True)
+    [first] = run(scenario, tmp_path, replace(time_only, log="none"))
+    with pytest.raises(InputError, match="run it again with overwrite=True and log='rounds' or"):
+        Anatomy.of(first)
+    run(scenario, tmp_path, replace(time_only, log="none"))
+    assert "recorded" not in caplog.text
+    run(scenario, tmp_path, time_only)
+    assert "finished, recorded with log none: the results are reused" in caplog.text
 
 
 def test_a_run_older_than_an_option_is_reused_while_that_is_at_its_default(

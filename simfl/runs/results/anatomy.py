@@ -50,7 +50,10 @@ class Anatomy:
                 "too much for nanoseconds"
             )
         if run.log == "none":
-            again = called("--log rounds or full", "log='rounds' or log='full'")
+            again = called(
+                "--overwrite and --log rounds or full",
+                "overwrite=True and log='rounds' or log='full'",
+            )
             raise InputError(
                 f"{run.folder} was recorded with --log none, which says nothing of what its "
                 f"clients did; run it again with {again}"
