@@ -1,8 +1,5 @@
 """Waits of a device, one after the other, which its leaving or an empty battery cuts short."""
 
-from collections.abc import Generator
-from typing import Any
-
 import simpy
 
 from simfl.sim.errand import Errand, Phase
@@ -10,10 +7,6 @@ from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Transfer
 from simfl.sim.timeline import Timeline
 from simfl.sim.transfer_wait import TransferWait
-
-
-class Left(Exception):
-    """The device went offline, and its work with it."""
 
 
 class Stretch:
@@ -117,17 +110,13 @@ class Stretch:
         if self._transfers is not None:
             self._transfers.forget()
 
-    def away(self, comes_back: bool) -> Generator[simpy.Event, Any, None]:
-        """Stay away until online again, or for good.
-
-        Raises:
-            Left: the work is lost, or the device never returns.
-        """
+    def leave(self) -> float:
+        """Take note that the device is offline; return when it is online again (inf: never)."""
         self.draw(None)
         self._timeline.note("offline", client=self._device)
-        back_s = self._fleet.returns_s(self._device, self._timeline.now)
-        if not comes_back or back_s == float("inf"):
-            raise Left
-        yield self._timeline.at(back_s)
+        return self._fleet.returns_s(self._device, self._timeline.now)
+
+    def come_back(self) -> None:
+        """Take note that the device is online again."""
         self._timeline.note("online", client=self._device)
         self._restart()

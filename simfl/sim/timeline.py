@@ -21,6 +21,8 @@ LAST = EventPriority(4)
 
 NORMAL = EventPriority(1)
 
+URGENT = EventPriority(0)
+
 ROUNDING = 1e-12
 """Share of an instant that sums of durations which should end at it may be late by."""
 
@@ -88,6 +90,24 @@ class Timeline(simpy.Environment):
             (time_s if time_s > now_s else now_s, priority, next(self._eid), event),
         )
         return event
+
+    def at_once(self, then: Callable[[], None]) -> None:
+        """Call `then` when what happens now has been done, before all else due at this instant."""
+        self.at(self.now, URGENT).callbacks.append(lambda _: then())
+
+    def happen(self, event: simpy.Event, value: Any = None) -> None:
+        """Let `event` succeed: without the queue, if what it would give next is that very event.
+
+        Only for who has nothing else to do in what happens now, nor has anybody after them.
+        """
+        queue = self._queue
+        if queue and queue[0][0] <= self.now and queue[0][1] <= NORMAL:
+            event.succeed(value)
+            return
+        event._ok, event._value = True, value
+        callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
+        for callback in callbacks:
+            callback(event)
 
     def deadline(self, time_s: float) -> "Timer":
         """Return an event at `time_s` that loses every tie: what lands exactly then has arrived."""

@@ -112,7 +112,7 @@ class TransferWait:
         if self._is_under_way:
             assert self._transfer is not None
             self._moved = self._transfer.abort()
-            self._transfer.succeed()
+            self._timeline.happen(self._transfer)
 
     def _look_again(self, ahead_s: float, _: simpy.Event) -> None:
         if self._is_under_way:

@@ -4,6 +4,8 @@ import gc
 import weakref
 from functools import partial
 
+import numpy as np
+import pytest
 import simpy
 
 from simfl.sim.server.settings import Stop
@@ -61,3 +63,44 @@ def test_a_timer_that_fired_can_be_forgotten() -> None:
     timeline.run(until=waiting)
     timeline.forget(timer)
     assert timer.processed
+
+
+def test_what_happens_without_the_queue_comes_when_the_queue_would_give_it() -> None:
+    def seen(others_s: list[float], queued: bool) -> list[str]:
+        timeline = Timeline()
+        order: list[str] = []
+
+        def end(_: object) -> None:
+            order.append("ends")
+            event.succeed() if queued else timeline.happen(event)
+
+        event = simpy.Event(timeline)
+        event.callbacks.append(lambda _: order.append(f"happens at {timeline.now}"))
+        timeline.at(5.0).callbacks.append(end)
+        for other_s in others_s:
+            timeline.at(other_s).callbacks.append(lambda _: order.append("other"))
+            timeline.deadline(other_s).callbacks.append(lambda _: order.append("deadline"))
+        timeline.run()
+        assert event.processed
+        assert event.ok
+        return order
+
+    for others_s in ([], [5.0], [4.0, 6.0], [5.0, 5.0]):
+        assert seen(others_s, queued=False) == seen(others_s, queued=True)
+
+
+def test_a_participation_takes_few_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two begin to move, two have moved, one has computed: nothing else needs the queue."""
+    step, steps = Timeline.step, 0
+
+    def counted(timeline: Timeline) -> None:
+        nonlocal steps
+        steps += 1
+        step(timeline)
+
+    monkeypatch.setattr(Timeline, "step", counted)
+    fleet = make_fleet(50, np.arange(1, 51), 1e4, 1e4, latency=np.arange(1, 51) / 7)
+    network = {"name": "shared", "server_downlink": "1 Gbit/s", "server_uplink": "1 Gbit/s"}
+    world = make(fleet, network=network, stop=Stop(rounds=4))
+    assert world.outcomes["arrived"] == 200
+    assert steps < 5.3 * 200

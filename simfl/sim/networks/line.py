@@ -79,7 +79,9 @@ class Line:
 
     def _arm(self) -> None:
         """Wake at the next end.  A wake-up that comes too early just looks again."""
-        end_s = self._link.next_end()
+        self._arm_at(self._link.next_end())
+
+    def _arm_at(self, end_s: float) -> None:
         if end_s < self._armed_s:
             self._armed_s = end_s
             self._timeline.at(end_s).callbacks.append(self._wake)
@@ -88,12 +90,19 @@ class Line:
         if self._timeline.now < self._armed_s:  # left over from before an earlier end came up
             return
         self._armed_s = math.inf
-        self._finish()
-        self._arm()
+        flows = self._link.finish(self._timeline.now)
+        end_s = self._link.next_end()
+        if len(flows) == 1 and end_s > self._timeline.now:  # as mostly
+            self._arm_at(end_s)
+            flows[0].owner.arrive(last=True)
+        else:
+            self._tell(flows)
+            self._arm_at(end_s)
 
-    def _finish(self) -> None:
-        for flow in self._link.finish(self._timeline.now):
-            flow.owner.arrive()
+    @staticmethod
+    def _tell(flows: Sequence[Any]) -> None:
+        for flow in flows:
+            flow.owner.arrive(last=False)
 
     def _follow(self) -> None:
         """Give the link the capacities of now, and again at the next change."""
@@ -106,7 +115,7 @@ class Line:
             self._timeline.at(change_s).callbacks.append(self._change)
 
     def _change(self, _: simpy.Event) -> None:
-        self._finish()  # what ends at this very instant has ended
+        self._tell(self._link.finish(self._timeline.now))  # what ends at this very instant has
         if len(self._link):
             self._follow()
         else:  # nobody needs to know until somebody comes

@@ -21,6 +21,7 @@ class LoneTransfer(Transfer):
         self, timeline: Timeline, size: int, total: float, latency_s: float, bps: float
     ) -> None:
         super().__init__(timeline)
+        self._timeline = timeline
         self._size, self._total, self._bps = size, total, bps
         self._first_byte_s = timeline.now + latency_s
         self._aborted = False
@@ -29,7 +30,7 @@ class LoneTransfer(Transfer):
 
     def _arrive(self, _: simpy.Event) -> None:
         if not self._aborted:
-            self.succeed()
+            self._timeline.happen(self)
 
     @override
     def abort(self) -> int:
@@ -57,6 +58,7 @@ class SharedTransfer(Transfer):
         bps: float,
     ) -> None:
         super().__init__(timeline)
+        self._timeline = timeline
         self._line, self._cell, self._bps = line, cell, bps
         self._latency_s = latency_s
         self._size, self._total = size, total
@@ -72,10 +74,13 @@ class SharedTransfer(Transfer):
             bits = 8.0 * self._total
             self._flow = self._line.join(bits, self._bps, self, self._cell, self._latency_s)
 
-    def arrive(self) -> None:
-        """Take note that the last byte has arrived."""
+    def arrive(self, last: bool) -> None:
+        """Take note that the last byte has arrived, as the `last` thing in what happens now."""
         self._flow = None  # which refers back to this transfer
-        self.succeed()
+        if last:
+            self._timeline.happen(self)
+        else:
+            self.succeed()
 
     @override
     def abort(self) -> int:

@@ -1,6 +1,6 @@
 """Processes of the server's own, beside the one that a run waits for."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import simpy
@@ -43,3 +43,11 @@ class Background:
             self._timeline.mute()
             if not self.failed.triggered:
                 self.failed.fail(error)  # type: ignore[arg-type]  # interruptions too
+
+
+def interrupt(timeline: Timeline, processes: Sequence[simpy.Process]) -> simpy.Event:
+    """Interrupt those still running; return an event for when all of them have stopped."""
+    for process in processes:
+        if process.is_alive:
+            process.interrupt()
+    return timeline.all_of([process for process in processes if not process.processed])

@@ -11,8 +11,9 @@ import simpy
 from simfl.components.filters.base import STATUS_BYTES
 from simfl.core.rows import Outcome
 from simfl.sim.coordinator import Coordinator
-from simfl.sim.device import DeviceProcess, call_off
+from simfl.sim.device import Devices
 from simfl.sim.server.accounting import Accounting
+from simfl.sim.server.background import interrupt
 from simfl.sim.server.candidates import Candidates
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.planning import Planner
@@ -43,7 +44,7 @@ class Dispatch:
     coordinator: Coordinator
     candidates: Candidates
     planner: Planner
-    devices: DeviceProcess
+    devices: Devices
     accounting: Accounting
     waiting: Waiting
     under_way: dict[int, Participation] = field(default_factory=dict, init=False)
@@ -73,14 +74,15 @@ class Dispatch:
             elif not useful:
                 self.accounting.book(part, "skipped")
             else:
-                self._start(part, inbox)
+                self._order(part, inbox)
                 sent.append(part)
+        self.devices.start([part.process for part in sent if part.process is not None])
         return sent
 
     def call_off(self, parts: Iterable[Participation]) -> simpy.Event:
         """Interrupt those still at work; return an event for when all of them have stopped."""
         processes = [part.process for part in parts if part.process is not None]
-        return call_off(self.state.timeline, processes)
+        return self.devices.call_off(processes)
 
     def reject_surplus(self, parts: Iterable[Participation], enough: int) -> None:
         """Call late who arrived at the same instant as the last of `enough` but has a higher id.
@@ -120,7 +122,7 @@ class Dispatch:
             drop: the run goes on, so what was ordered will never be computed.
         """
         self._abandoning = True
-        yield call_off(self.state.timeline, background)
+        yield interrupt(self.state.timeline, background)
         yield self.call_off(self._unsettled[key] for key in sorted(self._unsettled))
         for key in sorted(self._unsettled):
             if drop:
@@ -140,8 +142,8 @@ class Dispatch:
         )
         self.accounting.book(part, "skipped")
 
-    def _start(self, part: Participation, inbox: Inbox | None) -> None:
-        """Send a client to work."""
+    def _order(self, part: Participation, inbox: Inbox | None) -> None:
+        """Give a client what its device is to start with."""
         client, plan = part.client, part.order.plan
         self.planner.issued(part.order)
         self.coordinator.issue(part.order)
@@ -159,7 +161,9 @@ class Dispatch:
         )
         if self.state.settings.filters_updates:
             part.errand.before_upload = lambda: self._filter(part)
-        part.process = self.devices.start(part.errand, lambda units: self._salvage(part, units))
+        salvages = part.errand.group.on_offline == "salvage"
+        salvage = partial(self._salvage, part) if salvages else None
+        part.process = self.devices.order(part.errand, salvage)
         part.process.callbacks.append(partial(self._ended, part, inbox))
 
     def _filter(self, part: Participation) -> None:
@@ -169,10 +173,8 @@ class Dispatch:
             part.errand.upload_bytes = STATUS_BYTES
         self.state.note("filtered", client=part.client, kept=not part.kept_back)
 
-    def _ended(self, part: Participation, inbox: Inbox | None, process: simpy.Event) -> None:
+    def _ended(self, part: Participation, inbox: Inbox | None, _: simpy.Event) -> None:
         """Take note that a device has stopped; what did not arrive is dropped at once."""
-        if not process.ok:  # it failed, or was interrupted from outside: the run is over
-            return
         del self.under_way[part.client]
         self.candidates.release(part.client)
         if not self._abandoning:

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-import simpy
-
 from simfl.core.work import WorkOrder
 from simfl.sim.errand import Errand
+from simfl.sim.errand_process import ErrandProcess
 
 
 @dataclass(slots=True)
@@ -31,7 +30,7 @@ class Participation:
     selected_s: float
     steps: int
     tier: int = 0
-    process: simpy.Process | None = None
+    process: ErrandProcess | None = None
     kept_back: bool = False
 
     @property

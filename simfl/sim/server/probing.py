@@ -8,7 +8,7 @@ import numpy as np
 import simpy
 
 from simfl.components.selectors.base import Probe, View
-from simfl.sim.device import DeviceProcess, call_off
+from simfl.sim.device import Devices
 from simfl.sim.errand import Errand
 from simfl.sim.server.accounting import Accounting
 from simfl.sim.server.candidates import Candidates
@@ -31,7 +31,7 @@ class Probing:
     state: RunState
     candidates: Candidates
     planner: Planner
-    devices: DeviceProcess
+    devices: Devices
     accounting: Accounting
 
     def ask(self, probe: Probe, view: View) -> Generator[simpy.Event, Any, dict[int, float]]:
@@ -77,15 +77,16 @@ class Probing:
         for errand in errands:
             self.candidates.occupy(errand.device)
             self.accounting.start(errand)
-            processes.append(self.devices.start(errand))
+            processes.append(self.devices.order(errand))
         if not processes:
             return None
+        self.devices.start(processes)
         stopped = None
         try:
             yield self.state.timeline.all_of(processes)
         except simpy.Interrupt as interrupt:  # the run is over: what was spent is booked
             stopped = interrupt
-        yield call_off(self.state.timeline, processes)
+        yield self.devices.call_off(processes)
         for errand in errands:
             self.candidates.release(errand.device)
         self.state.stir()

@@ -14,7 +14,7 @@ from simfl.core.types import Floats, Ids
 from simfl.core.words import few
 from simfl.errors import InputError
 from simfl.sim.coordinator import Aggregated, Coordinator
-from simfl.sim.device import DeviceProcess
+from simfl.sim.device import Devices
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Links
 from simfl.sim.server.accounting import Accounting
@@ -73,7 +73,7 @@ class Server:
         if not len(self.holders):
             raise InputError("no device of the fleet holds any training sample")
         waiting = Waiting(state, candidates, seeds)
-        devices = DeviceProcess(timeline, fleet, links, accounting.meter)
+        devices = Devices(timeline, fleet, links, accounting.meter)
         planner = Planner(state, fleet, links, workload, seeds)
         probing = Probing(state, candidates, planner, devices, accounting)
         self.selection = Selection(

@@ -135,7 +135,7 @@ class Waiting:
             arrived, working = arrived + part.arrived, working - 1
             if not working:
                 timeline.deadline(timeline.now).callbacks.append(close)
-            elif arrived == enough:
+            elif part.arrived and arrived == enough:
                 timeline.time_up(timeline.now).callbacks.append(close)
 
         for part in parts:
