@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from simfl.sim.fleet import DeviceGroup
-from simfl.sim.networks.base import Direction
 
 Phase = Literal["download", "compute", "upload"]
 End = Literal["arrived", "late", "offline"]
@@ -23,9 +22,10 @@ class Errand:
         units: sample-units to compute.
         upload_bytes: to send back.
         before_upload: called once the computing is done; may change `upload_bytes`.
-        ends_s: when each phase ended, by name; missing if it did not.
-        moved: bytes really moved, by direction.
-        spent_s: seconds really spent, by phase.
+        download_end_s: when the download ended (None: it has not); likewise the other phases.
+        down_bytes: bytes really moved towards the device.
+        up_bytes: and towards the server.
+        download_s: seconds really spent on the download; likewise the other phases.
         polled_s: seconds it idled until what it fetched was asked for, or what it sent looked for.
         done_units: sample-units really computed.
         end: how it ended, None while under way.
@@ -41,9 +41,14 @@ class Errand:
     upload_bytes: int
     before_upload: Callable[[], None] | None = None
     started_s: float = 0.0
-    ends_s: dict[Phase, float] = field(default_factory=dict)
-    moved: dict[Direction, int] = field(default_factory=lambda: {"down": 0, "up": 0})
-    spent_s: dict[Phase, float] = field(default_factory=dict)
+    download_end_s: float | None = None
+    compute_end_s: float | None = None
+    upload_end_s: float | None = None
+    down_bytes: int = 0
+    up_bytes: int = 0
+    download_s: float = 0.0
+    compute_s: float = 0.0
+    upload_s: float = 0.0
     polled_s: float = 0.0
     done_units: float = 0.0
     end: End | None = None

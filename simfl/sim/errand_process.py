@@ -12,15 +12,14 @@ from simfl.sim.stretch import Stretch
 from simfl.sim.timeline import Timeline
 
 _WAYS: dict[Phase, Direction] = {"download": "down", "upload": "up"}
-_MOVED: dict[Phase, str] = {"download": "downloaded", "upload": "uploaded"}
 
 
 class ErrandProcess(simpy.Event):
     """Download, compute, upload; until the device leaves or the server calls it off.
 
-    It happens once the errand is over, and its value is the errand, filled in.  What follows a wait
-    is a callback of the event that is waited for: a generator of SimPy's would have events of its
-    own at its start, at each end of a transfer and when it is interrupted.
+    It happens once the errand is over.  What follows a wait is a callback of the event that is
+    waited for: a generator of SimPy's would have events of its own at its start, at each end of a
+    transfer and when it is interrupted.
 
     Args:
         timeline: the clock.
@@ -30,7 +29,16 @@ class ErrandProcess(simpy.Event):
         errand: what to do.
         salvage: units computed -> units of the SGD steps finished by then, which are kept when the
             device leaves during compute (None: it goes on where it stopped, or loses all).
+
+    Attributes:
+        errand: what is done, filled in.
     """
+
+    __slots__ = (
+        "_awaited", "_began_s", "_break_off", "_fleet", "_lasts_s", "_left", "_links", "_meter",
+        "_next", "_phase", "_rate", "_salvage", "_size", "_stays", "_stretch", "_then", "_timeline",
+        "_transfer", "_units", "errand",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -43,11 +51,12 @@ class ErrandProcess(simpy.Event):
     ) -> None:
         super().__init__(timeline)
         self._timeline, self._fleet, self._links, self._meter = timeline, fleet, links, meter
-        self._errand, self._salvage = errand, salvage
+        self.errand, self._salvage = errand, salvage
+        self._transfer: Transfer | None = None
 
     def begin(self) -> None:
         """Start now."""
-        errand = self._errand
+        errand = self.errand
         self._stretch = Stretch(self._timeline, self._fleet, errand)
         if errand.download_bytes is None:
             self._compute()
@@ -63,7 +72,7 @@ class ErrandProcess(simpy.Event):
         if self._break_off is not None:
             self._break_off()
         self._end("late")
-        self.succeed(self._errand)
+        self.succeed()
 
     def _wait(
         self,
@@ -81,12 +90,12 @@ class ErrandProcess(simpy.Event):
 
     def _move_left(self) -> None:
         """Move what is left: what has not moved when the device leaves may be tried again."""
-        device, way, left = self._errand.device, _WAYS[self._phase], self._left
+        device, way, left = self.errand.device, _WAYS[self._phase], self._left
         self._began_s = self._timeline.now
         self._stretch.draw(self._phase)
         lasts_s = self._links.duration_s(device, way, left)
         if lasts_s is None:
-            self._transfer = transfer = self._links.transfer(device, way, left)
+            transfer = self._transfer = self._links.transfer(device, way, left)
             self._stretch.begin(transfer, self._phase)
             self._wait(transfer, self._moved_among_others, self._break_off_among_others)
         else:
@@ -108,32 +117,35 @@ class ErrandProcess(simpy.Event):
         self._moved_all() if moved is None else self._left_behind(moved)
 
     def _break_off_among_others(self) -> None:
+        assert self._transfer is not None
         self._stretch.moved()
         self._book(self._transfer.abort(), self._transfer)
 
     def _left_behind(self, moved: int) -> None:
         """Leave for a while, or for good, after so many bytes."""
         self._left -= moved
-        on_offline = self._errand.group.on_offline
+        on_offline = self.errand.group.on_offline
         keeps = on_offline == "pause" or (self._phase == "upload" and on_offline == "salvage")
         self._go_away(keeps, self._move_left)
 
     def _moved_all(self) -> None:
-        errand, phase = self._errand, self._phase
-        errand.ends_s[phase] = self._timeline.now
-        self._timeline.note(_MOVED[phase], client=errand.device, bytes=self._size)
-        if phase == "download":
+        errand, timeline = self.errand, self._timeline
+        if self._phase == "download":
+            errand.download_end_s = timeline.now
+            timeline.note("downloaded", client=errand.device, bytes=self._size)
             self._compute()
         else:
+            errand.upload_end_s = timeline.now
+            timeline.note("uploaded", client=errand.device, bytes=self._size)
             self._end("arrived")
-            self._timeline.happen(self, errand)
+            timeline.happen(self)
 
     def _book(self, moved: int, transfer: Transfer | None = None) -> None:
         """Record how many bytes have moved since it began, and how long that took the device.
 
         Of a `transfer` that waits at times, it is known how long bytes moved.
         """
-        errand, phase = self._errand, self._phase
+        errand, phase = self.errand, self._phase
         if transfer is None or not transfer.waits:
             self._meter.spent(errand, phase, self._timeline.now - self._began_s)
         else:
@@ -144,7 +156,7 @@ class ErrandProcess(simpy.Event):
 
     def _moved(self) -> int:
         """Return the whole bytes that have moved of a transfer whose duration is known."""
-        latency = float(self._fleet.latency_s[self._errand.device])
+        latency = float(self._fleet.latency_s[self.errand.device])
         moving = self._lasts_s - latency
         if moving <= 0:
             return 0
@@ -152,8 +164,8 @@ class ErrandProcess(simpy.Event):
         return int(min(self._left * max(share, 0.0) + ROUNDING, self._left))
 
     def _compute(self) -> None:
-        self._rate = self._fleet.draw_rate(self._errand.device)
-        self._units = self._errand.units
+        self._rate = self._fleet.draw_rate(self.errand.device)
+        self._units = self.errand.units
         self._compute_left()
 
     def _compute_left(self) -> None:
@@ -164,7 +176,7 @@ class ErrandProcess(simpy.Event):
         self._wait(wake, self._stopped_computing, self._break_off_computing)
 
     def _stopped_computing(self, _: simpy.Event) -> None:
-        errand = self._errand
+        errand = self.errand
         if self._stays:
             self._meter.spent(errand, "compute", self._timeline.now - self._began_s)
             errand.done_units = errand.units
@@ -180,14 +192,14 @@ class ErrandProcess(simpy.Event):
     def _break_off_computing(self) -> float:
         """Book what has been computed since it began; return the units."""
         lasted_s = self._timeline.now - self._began_s
-        self._meter.spent(self._errand, "compute", lasted_s)
+        self._meter.spent(self.errand, "compute", lasted_s)
         done = min(self._units, lasted_s * self._rate)
-        self._errand.done_units += done
+        self.errand.done_units += done
         return done
 
     def _computed(self) -> None:
-        errand = self._errand
-        errand.ends_s["compute"] = self._timeline.now
+        errand = self.errand
+        errand.compute_end_s = self._timeline.now
         self._timeline.note("computed", client=errand.device, units=errand.done_units)
         if errand.before_upload is not None:
             errand.before_upload()
@@ -201,16 +213,17 @@ class ErrandProcess(simpy.Event):
             self._wait(self._timeline.at(back_s), self._return)
         else:
             self._end("offline")
-            self._timeline.happen(self, self._errand)
+            self._timeline.happen(self)
 
     def _return(self, _: simpy.Event) -> None:
         self._stretch.come_back()
         self._next()
 
     def _end(self, how: End) -> None:
-        errand = self._errand
+        errand = self.errand
         errand.end = how
         self._stretch.end()
         errand.ended_s, errand.free_s = self._timeline.now, self._stretch.leaves_s
+        self._transfer = None
         # What refers back to this process, and would keep it alive.
         del self._awaited, self._then, self._break_off, self._salvage, self._stretch

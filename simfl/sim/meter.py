@@ -27,19 +27,36 @@ class Meter:
 
     def moved(self, errand: Errand, way: Direction, size: int) -> None:
         """Record that a transfer of so many bytes is over, or broken off after them."""
-        errand.moved[way] += size
+        if way == "down":
+            errand.down_bytes += size
+        else:
+            errand.up_bytes += size
         self.bytes += size
 
     def spent(self, errand: Errand, phase: Phase, lasted_s: float) -> None:
         """Record that a phase is over, or has been interrupted, after so long."""
-        errand.spent_s[phase] = errand.spent_s.get(phase, 0.0) + lasted_s
-        self._joules += getattr(errand.group.power, phase) * lasted_s
+        power = errand.group.power
+        if phase == "download":
+            errand.download_s += lasted_s
+            self._joules += power.download * lasted_s
+        elif phase == "compute":
+            errand.compute_s += lasted_s
+            self._joules += power.compute * lasted_s
+        else:
+            errand.upload_s += lasted_s
+            self._joules += power.upload * lasted_s
 
     def close(self, errand: Errand) -> tuple[int, float]:
         """Take an errand off that is booked now; return its bytes, and the joules of its phases."""
         power = errand.group.power
-        size = errand.moved["down"] + errand.moved["up"]
-        at_work_j = sum([getattr(power, phase) * s for phase, s in errand.spent_s.items()])
+        size = errand.down_bytes + errand.up_bytes
+        at_work_j = sum(
+            (
+                power.download * errand.download_s,
+                power.compute * errand.compute_s,
+                power.upload * errand.upload_s,
+            )
+        )
         self._open -= 1
         self.bytes -= size
         self._joules = self._joules - at_work_j if self._open else 0.0

@@ -20,6 +20,11 @@ class Stretch:
         leaves_s: when the device next goes offline.
     """
 
+    __slots__ = (
+        "_batteries", "_device", "_elapsed_s", "_errand", "_fleet", "_group", "_index",
+        "_origin_s", "_timeline", "_transfers", "leaves_s",
+    )  # fmt: skip
+
     def __init__(self, timeline: Timeline, fleet: Fleet, errand: Errand) -> None:
         self._timeline = timeline
         self._fleet = fleet
@@ -43,7 +48,7 @@ class Stretch:
             watts = None if phase is None else getattr(self._group.power, phase)
             self._batteries.draw(self._index, self._timeline.now, watts)
 
-    def _leaves_by(self, horizon_s: float) -> float:
+    def leaves_by(self, horizon_s: float) -> float:
         """Return when the device leaves or its battery is empty, if not after `horizon_s`."""
         batteries = self._batteries
         if batteries is None:
@@ -52,7 +57,7 @@ class Stretch:
         empty_s = batteries.empties_s(self._index, self._timeline.now, horizon_s)
         return min(self.leaves_s, empty_s)
 
-    def _stayed_until(self) -> float:
+    def stayed_until(self) -> float:
         """Return until when, at most now, the device was online and its battery not empty."""
         until_s = min(self._timeline.now, self.leaves_s)
         batteries = self._batteries
@@ -64,7 +69,7 @@ class Stretch:
         """Return what to wait for, and whether the device stays to the end."""
         self._elapsed_s += duration_s
         end_s = self._origin_s + self._elapsed_s
-        leaves_s = self._leaves_by(end_s)
+        leaves_s = self.leaves_by(end_s)
         if end_s <= leaves_s:
             return self._timeline.at(end_s), True
         return self._timeline.deadline(leaves_s), False
@@ -72,18 +77,11 @@ class Stretch:
     def begin(self, transfer: Transfer, phase: Phase) -> None:
         """Watch over `transfer`, which is to be waited for, until `moved`."""
         if self._transfers is None:
-            on_mains = self._batteries is None
-            self._transfers = TransferWait(
-                self._timeline,
-                on_mains,
-                self._leaves_by,
-                self._stayed_until,
-                self.draw,
-                self._land,
-            )
+            self._transfers = TransferWait(self._timeline, self._batteries is None, self)
         self._transfers.begin(transfer, phase)
 
-    def _land(self) -> None:
+    def land(self) -> None:
+        """Take note that all bytes have left the device, which has no more part in the transfer."""
         self._errand.landed_s, self._errand.free_s = self._timeline.now, self.leaves_s
 
     def moved(self) -> int | None:

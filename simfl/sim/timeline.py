@@ -95,16 +95,16 @@ class Timeline(simpy.Environment):
         """Call `then` when what happens now has been done, before all else due at this instant."""
         self.at(self.now, URGENT).callbacks.append(lambda _: then())
 
-    def happen(self, event: simpy.Event, value: Any = None) -> None:
+    def happen(self, event: simpy.Event) -> None:
         """Let `event` succeed: without the queue, if what it would give next is that very event.
 
         Only for who has nothing else to do in what happens now, nor has anybody after them.
         """
         queue = self._queue
         if queue and queue[0][0] <= self.now and queue[0][1] <= NORMAL:
-            event.succeed(value)
+            event.succeed()
             return
-        event._ok, event._value = True, value
+        event._ok, event._value = True, None
         callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
         for callback in callbacks:
             callback(event)
@@ -170,6 +170,9 @@ Timeline.now = Timeline._now  # type: ignore[assignment, method-assign, misc]
 
 class Timer(simpy.Event):
     """An event whose instant is known from the start."""
+
+    # As slots they are made and read sooner, and a clock makes timers all the time.
+    __slots__ = ("callbacks", "env")
 
     forgotten = False
     _ok, _value = True, None

@@ -1,8 +1,8 @@
 """A device's waits for transfers of which nobody knows beforehand when they end."""
 
 import math
-from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 import simpy
 
@@ -15,31 +15,45 @@ _LOOK_AHEAD_S = 60.0
 charger may be plugged in and out every second."""
 
 
+class Stay(Protocol):
+    """How long a device stays, and what it does until then."""
+
+    def leaves_by(self, horizon_s: float) -> float:
+        """Return when it leaves or its battery is empty, if not after `horizon_s`."""
+
+    def stayed_until(self) -> float:
+        """Return until when, at most now, it has been there."""
+
+    def draw(self, phase: Phase | None) -> None:
+        """Let the battery feed a phase of work from now on (None: no work)."""
+
+    def land(self) -> None:
+        """Take note that all bytes have left the device, which has no more part in the transfer."""
+
+
 class TransferWait:
     """Waits for one transfer after the other, which the device's leaving breaks off.
 
     Args:
         timeline: of the run.
         on_mains: whether the device has no battery, so that it is known when it leaves.
-        leaves_by: returns when the device leaves, if not after a given instant.
-        stayed_until: returns until when, at most now, the device has been there.
-        draw: feeds a phase of work from now on (None: no work).
-        land: is told when all bytes have left the device, which has no more part in it.
+        stay: of the device.
     """
+
+    __slots__ = (
+        "_idles_s", "_moved", "_moves", "_moves_s", "_on_mains", "_phase", "_since_s", "_stay",
+        "_timeline", "_transfer", "_watch",
+    )  # fmt: skip
 
     def __init__(
         self,
         timeline: Timeline,
         on_mains: bool,
-        leaves_by: Callable[[float], float],
-        stayed_until: Callable[[], float],
-        draw: Callable[[Phase | None], None],
-        land: Callable[[], None],
+        stay: Stay,
     ) -> None:
         self._timeline = timeline
         self._on_mains = on_mains
-        self._leaves_by, self._stayed_until, self._draw = leaves_by, stayed_until, draw
-        self._land = land
+        self._stay = stay
         self._watch: Timer | None = None
         self._transfer: Transfer | None = None
         self._moved: int | None = None
@@ -53,7 +67,7 @@ class TransferWait:
             self._phase, self._since_s = phase, self._timeline.now
             self._moves_s = self._idles_s = 0.0
             self._moves = transfer.moves
-            self._draw(phase if self._moves else None)
+            self._stay.draw(phase if self._moves else None)
             transfer.on_move = self._on_move
         self._look_ahead(_LOOK_AHEAD_S)
 
@@ -80,11 +94,11 @@ class TransferWait:
         """Feed a transfer that waits while its bytes move; once they all have, nothing ends it."""
         self._account()
         self._moves = moves
-        self._draw(self._phase if moves else None)
+        self._stay.draw(self._phase if moves else None)
         if moves:
             self._look_ahead(_LOOK_AHEAD_S)
         else:
-            self._land()
+            self._stay.land()
 
     def _account(self) -> None:
         """Add up how long a transfer that waits has moved, and how long it idled here."""
@@ -92,7 +106,7 @@ class TransferWait:
         if self._moves:
             self._moves_s += now_s - self._since_s
         else:
-            self._idles_s += max(self._stayed_until() - self._since_s, 0.0)
+            self._idles_s += max(self._stay.stayed_until() - self._since_s, 0.0)
         self._since_s = now_s
 
     def _look_ahead(self, ahead_s: float) -> None:
@@ -100,7 +114,7 @@ class TransferWait:
         if self._on_mains and self._watch is not None:
             return
         horizon_s = math.inf if self._on_mains else self._timeline.now + ahead_s
-        leaves_s = self._leaves_by(horizon_s)
+        leaves_s = self._stay.leaves_by(horizon_s)
         if leaves_s == math.inf == horizon_s:
             return
         self.forget()

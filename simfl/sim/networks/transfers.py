@@ -17,6 +17,8 @@ from simfl.sim.timeline import Timeline
 class LoneTransfer(Transfer):
     """Bytes that meet nobody else's: known from the start when they will have arrived."""
 
+    __slots__ = ("_aborted", "_bps", "_first_byte_s", "_size", "_timeline", "_total")
+
     def __init__(
         self, timeline: Timeline, size: int, total: float, latency_s: float, bps: float
     ) -> None:
@@ -45,6 +47,10 @@ class LoneTransfer(Transfer):
 
 class SharedTransfer(Transfer):
     """Bytes that share a line."""
+
+    __slots__ = (
+        "_aborted", "_bps", "_cell", "_flow", "_latency_s", "_line", "_size", "_timeline", "_total",
+    )  # fmt: skip
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from simfl.components.filters.base import STATUS_BYTES
 from simfl.core.rows import Outcome
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.device import Devices
+from simfl.sim.errand_process import ErrandProcess
 from simfl.sim.server.accounting import Accounting
 from simfl.sim.server.background import interrupt
 from simfl.sim.server.candidates import Candidates
@@ -67,6 +68,7 @@ class Dispatch:
             tier: which asks them.
         """
         sent = []
+        ended = partial(self._ended, inbox)
         for client, copies in chosen.items():
             part, useful = self.planner.participation(client, limit_s, copies, tier)
             if self.planner.refuses(client):
@@ -74,9 +76,12 @@ class Dispatch:
             elif not useful:
                 self.accounting.book(part, "skipped")
             else:
-                self._order(part, inbox)
+                self._order(part)
                 sent.append(part)
-        self.devices.start([part.process for part in sent if part.process is not None])
+        processes = [part.process for part in sent if part.process is not None]
+        for process in processes:
+            process.callbacks.append(ended)
+        self.devices.start(processes)
         return sent
 
     def call_off(self, parts: Iterable[Participation]) -> simpy.Event:
@@ -142,7 +147,7 @@ class Dispatch:
         )
         self.accounting.book(part, "skipped")
 
-    def _order(self, part: Participation, inbox: Inbox | None) -> None:
+    def _order(self, part: Participation) -> None:
         """Give a client what its device is to start with."""
         client, plan = part.client, part.order.plan
         self.planner.issued(part.order)
@@ -164,7 +169,6 @@ class Dispatch:
         salvages = part.errand.group.on_offline == "salvage"
         salvage = partial(self._salvage, part) if salvages else None
         part.process = self.devices.order(part.errand, salvage)
-        part.process.callbacks.append(partial(self._ended, part, inbox))
 
     def _filter(self, part: Participation) -> None:
         """Let a client that has trained decide whether to upload its update or only a status."""
@@ -173,9 +177,11 @@ class Dispatch:
             part.errand.upload_bytes = STATUS_BYTES
         self.state.note("filtered", client=part.client, kept=not part.kept_back)
 
-    def _ended(self, part: Participation, inbox: Inbox | None, _: simpy.Event) -> None:
+    def _ended(self, inbox: Inbox | None, process: simpy.Event) -> None:
         """Take note that a device has stopped; what did not arrive is dropped at once."""
-        del self.under_way[part.client]
+        assert isinstance(process, ErrandProcess)
+        part = self.under_way.pop(process.errand.device)
+        part.process = None
         self.candidates.release(part.client)
         if not self._abandoning:
             self.waiting.over(heard=part.errand.end == "arrived")

@@ -19,7 +19,7 @@ class Participation:
         tier: which tier it was asked by, where there are several.
         selected_s: when.
         steps: SGD steps of its plan.
-        process: its device's process, once started.
+        process: its device's process, while it is at work.
         kept_back: whether its update filter left only a status to upload.
     """
 
@@ -51,4 +51,5 @@ class Participation:
     @property
     def duration_s(self) -> float:
         """From selection to arrival (only for those who arrived)."""
-        return self.errand.ends_s["upload"] - self.selected_s
+        assert self.errand.upload_end_s is not None
+        return self.errand.upload_end_s - self.selected_s

@@ -56,13 +56,13 @@ class Probing:
         for errand in errands:
             size, joules = self.accounting.book_probe(errand)
             moved, energy_j = moved + size, energy_j + joules
-            has_model = errand.download_bytes is None or "download" in errand.ends_s
+            has_model = errand.download_bytes is None or errand.download_end_s is not None
             if probe.model == "global" and has_model:
                 self.planner.remember_model(errand.device, version)
         took = {
-            errand.device: errand.ends_s["upload"] - errand.started_s
+            errand.device: errand.upload_end_s - errand.started_s
             for errand in errands
-            if errand.end == "arrived"
+            if errand.end == "arrived" and errand.upload_end_s is not None
         }
         note("probed", **facts, answered=list(took), bytes=moved, energy_j=energy_j)
         if stopped is not None:

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable, Generator, Sequence
-from functools import partial
 from typing import Any
 
 import simpy
 
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
+from simfl.sim.errand_process import ErrandProcess
 from simfl.sim.server.background import Waits
 from simfl.sim.server.candidates import Candidates
 from simfl.sim.server.participation import Participation
@@ -124,23 +124,26 @@ class Waiting:
         timeline = self._state.timeline
         event = simpy.Event(timeline)
         arrived, working = 0, len(parts)
+        by_client = {part.client: part for part in parts}
         self.closes_s = timeline.now + limit_s
 
         def close(_: simpy.Event) -> None:
             if not event.triggered:
                 event.succeed()
 
-        def count(part: Participation, _: simpy.Event) -> None:
+        def count(process: simpy.Event) -> None:
             nonlocal arrived, working
-            arrived, working = arrived + part.arrived, working - 1
+            assert isinstance(process, ErrandProcess)
+            here = by_client[process.errand.device].arrived
+            arrived, working = arrived + here, working - 1
             if not working:
                 timeline.deadline(timeline.now).callbacks.append(close)
-            elif part.arrived and arrived == enough:
+            elif here and arrived == enough:
                 timeline.time_up(timeline.now).callbacks.append(close)
 
         for part in parts:
             assert part.process is not None
-            part.process.callbacks.append(partial(count, part))
+            part.process.callbacks.append(count)
         if limit_s < math.inf:
             timeline.time_up(self.closes_s).callbacks.append(close)
         elif not parts:
