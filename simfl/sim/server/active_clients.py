@@ -28,7 +28,7 @@ class ActiveClients:
         waiting: says whether anybody is there.
         selection: chooses.
         dispatch: sends.
-        spawn: starts a process of the server's.
+        begin: goes through a process of the server's at once, as far as it takes no time.
         size: how many, if the fleet has them.
         timeout_s: who takes longer is called off.
         beats: whether the policy hires anew after a while, whatever happens.
@@ -38,7 +38,7 @@ class ActiveClients:
     waiting: Waiting
     selection: Selection
     dispatch: Dispatch
-    spawn: Callable[[Waits], simpy.Process]
+    begin: Callable[[Waits], simpy.Process | None]
     size: int
     timeout_s: float = math.inf
     beats: bool = False
@@ -51,7 +51,7 @@ class ActiveClients:
         Where nobody is there to be hired, the server stirs when next somebody comes back.
         """
         if self._hiring is None or not self._hiring.is_alive:
-            self._hiring = self.spawn(self._hire())
+            self._hiring = self.begin(self._hire())
 
     def _hire(self) -> Waits:
         attempts = Attempts()

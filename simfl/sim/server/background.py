@@ -1,6 +1,7 @@
 """Processes of the server's own, beside the one that a run waits for."""
 
 from collections.abc import Generator, Sequence
+from functools import partial
 from typing import Any
 
 import simpy
@@ -34,6 +35,18 @@ class Background:
         self._started = [*self.alive, started]
         return started
 
+    def begin(self, process: Waits) -> simpy.Process | None:
+        """Go through a process at once, as far as it takes no time; start what is left of it.
+
+        Returns:
+            What is left (None: nothing).
+        """
+        try:
+            awaited = next(process)
+        except StopIteration:
+            return None
+        return self.spawn(_rest(process, awaited))
+
     def _guarded(self, process: Waits) -> Waits:
         try:
             yield from process
@@ -43,6 +56,19 @@ class Background:
             self._timeline.mute()
             if not self.failed.triggered:
                 self.failed.fail(error)  # type: ignore[arg-type]  # interruptions too
+
+
+def _rest(process: Waits, awaited: simpy.Event) -> Waits:
+    """Go on with a process that waits for `awaited`, as ``yield from`` would have."""
+    while True:
+        try:
+            go_on = partial(process.send, (yield awaited))
+        except BaseException as error:  # an interruption is the process's own
+            go_on = partial(process.throw, error)
+        try:
+            awaited = go_on()
+        except StopIteration:
+            return
 
 
 def interrupt(timeline: Timeline, processes: Sequence[simpy.Process]) -> simpy.Event:

@@ -150,7 +150,7 @@ class Server:
     ) -> ActiveClients:
         """Return what keeps `size` clients at work; arguments as of `ActiveClients`."""
         return ActiveClients(
-            self.state, self._waiting, self.selection, self._dispatch, self._background.spawn,
+            self.state, self._waiting, self.selection, self._dispatch, self._background.begin,
             size, timeout_s, beats,
         )  # fmt: skip
 
