@@ -117,33 +117,38 @@ class Waiting:
     ) -> simpy.Event:
         """Return an event for when a round may close.
 
-        That is when `enough` of `parts` have arrived or all have stopped, whatever else happens at
-        that very instant (or what rounding puts later) included, or `limit_s` from now.
-        Where nobody was sent, the server learns of it only when the time is up.
+        That is when `enough` of `parts` have arrived or all have stopped, be it before now,
+        whatever else happens at that very instant (or what rounding puts later) included, or
+        `limit_s` from now.  Where nobody was sent, the server learns of it only when the time is
+        up.
         """
         timeline = self._state.timeline
         event = simpy.Event(timeline)
         arrived, working = 0, len(parts)
-        by_client = {part.client: part for part in parts}
+        at_work = {part.client: part for part in parts if part.process is not None}
         self.closes_s = timeline.now + limit_s
 
         def close(_: simpy.Event) -> None:
             if not event.triggered:
                 event.succeed()
 
-        def count(process: simpy.Event) -> None:
+        def count(part: Participation) -> None:
             nonlocal arrived, working
-            assert isinstance(process, ErrandProcess)
-            here = by_client[process.errand.device].arrived
-            arrived, working = arrived + here, working - 1
-            if not working:
+            arrived, working = arrived + part.arrived, working - 1
+            if not working:  # nothing is left that rounding could put later
                 timeline.deadline(timeline.now).callbacks.append(close)
-            elif here and arrived == enough:
+            elif part.arrived and arrived == enough:
                 timeline.time_up(timeline.now).callbacks.append(close)
 
+        def over(process: simpy.Event) -> None:
+            assert isinstance(process, ErrandProcess)
+            count(at_work[process.errand.device])
+
         for part in parts:
-            assert part.process is not None
-            part.process.callbacks.append(count)
+            if part.process is None:
+                count(part)
+            else:
+                part.process.callbacks.append(over)
         if limit_s < math.inf:
             timeline.time_up(self.closes_s).callbacks.append(close)
         elif not parts:
