@@ -1,6 +1,7 @@
 """An errand under way: turns it into a stretch of virtual time.  It never sees a tensor."""
 
 from collections.abc import Callable
+from functools import partial
 
 import simpy
 
@@ -36,7 +37,7 @@ class ErrandProcess(simpy.Event):
 
     __slots__ = (
         "_awaited", "_began_s", "_break_off", "_fleet", "_lasts_s", "_left", "_links", "_meter",
-        "_next", "_phase", "_rate", "_salvage", "_size", "_stays", "_stretch", "_then", "_timeline",
+        "_phase", "_rate", "_salvage", "_size", "_stays", "_stretch", "_then", "_timeline",
         "_transfer", "_units", "errand",
     )  # fmt: skip
 
@@ -209,15 +210,14 @@ class ErrandProcess(simpy.Event):
         """Stay away until online again, and go on with `then`; or for good."""
         back_s = self._stretch.leave()
         if comes_back and back_s < float("inf"):
-            self._next = then
-            self._wait(self._timeline.at(back_s), self._return)
+            self._wait(self._timeline.at(back_s), partial(self._return, then))
         else:
             self._end("offline")
             self._timeline.happen(self)
 
-    def _return(self, _: simpy.Event) -> None:
+    def _return(self, then: Callable[[], None], _: simpy.Event) -> None:
         self._stretch.come_back()
-        self._next()
+        then()
 
     def _end(self, how: End) -> None:
         errand = self.errand

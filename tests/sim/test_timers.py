@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import simpy
 
+from simfl.sim.errand_process import ErrandProcess
 from simfl.sim.server.settings import Stop
 from simfl.sim.timeline import Timeline, Timer
 from tests.sim.sim_world import ALWAYS, INF, make, make_fleet
@@ -55,6 +56,20 @@ def test_who_waits_for_a_far_return_leaves_no_timers_behind() -> None:
     timers = [each for each in gc.get_objects() if type(each) is Timer]
     assert len(world.rounds) == 3000
     assert sum(timer.env is world.server.timeline for timer in timers) < 2500
+
+
+def test_who_was_away_is_let_go_once_its_work_is_over() -> None:
+    """Without a search for what only refers to itself, which is long in coming."""
+    sessions = [[(0.0, 3.0), (5.0, 7.0), (9.0, INF)]] * 2
+    fleet = make_fleet(2, [1.0, 0.5], sessions=sessions, on_offline="pause")
+    gc.disable()
+    try:
+        world = make(fleet, {"name": "synchronous", "deadline": "20 s"}, stop=Stop(rounds=3))
+        processes = [each for each in gc.get_objects() if type(each) is ErrandProcess]
+    finally:
+        gc.enable()
+    assert world.outcomes == {"arrived": 5, "late": 1}
+    assert not [each for each in processes if each.env is world.server.timeline]
 
 
 def test_a_timer_that_fired_can_be_forgotten() -> None:
