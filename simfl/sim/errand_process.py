@@ -10,7 +10,7 @@ from simfl.sim.fleet import Fleet
 from simfl.sim.meter import Meter
 from simfl.sim.networks.base import ROUNDING, Direction, Links, Transfer
 from simfl.sim.stretch import Stretch
-from simfl.sim.timeline import Timeline
+from simfl.sim.timeline import Timeline, Timer
 
 _WAYS: dict[Phase, Direction] = {"download": "down", "upload": "up"}
 
@@ -68,8 +68,11 @@ class ErrandProcess(simpy.Event):
         """End it now, if it has not ended."""
         if self.triggered:
             return
-        assert self._awaited.callbacks is not None
-        self._awaited.callbacks.remove(self._then)
+        awaited = self._awaited
+        if isinstance(awaited, Timer):  # nobody else's: it would stay in the queue until it is due
+            self._timeline.forget(awaited)
+        else:
+            awaited.callbacks.remove(self._then)
         if self._break_off is not None:
             self._break_off()
         self._end("late")

@@ -64,6 +64,15 @@ def test_a_deadline_does_not_wait_for_another_nor_for_the_end() -> None:
     assert timeline.now == 1.0
 
 
+@pytest.mark.parametrize("network", [{}, {"initial_window": "1448 B"}])
+def test_a_deadline_does_not_wait_for_who_was_called_off(network: dict[str, str]) -> None:
+    """Called off after 10 s, the first would have been done with its upload a hair after 30 s."""
+    fleet = make_fleet(1, 10, uplink=8 * 1000 / (29 * (1 + 5e-13)))
+    policy = {"name": "synchronous", "deadline": "10 s"}
+    world = make(fleet, policy, stop=Stop(rounds=6), network={"name": "shared", **network})
+    assert [row.end_s for row in world.rounds] == [10, 20, 30, 40, 50, 60]
+
+
 def test_what_fits_a_deadline_exactly_is_planned_and_in_time() -> None:
     """Of seven samples, 0.7 a second, three epochs take 21 / 0.7 s: 30 s, and a hair as floats."""
     assert 21 / 0.7 > 30

@@ -58,6 +58,18 @@ def test_who_waits_for_a_far_return_leaves_no_timers_behind() -> None:
     assert sum(timer.env is world.server.timeline for timer in timers) < 2500
 
 
+@pytest.mark.parametrize("network", ["shared", {"initial_window": "100 B"}])
+@pytest.mark.parametrize("slow", ["rate", "uplink"])
+def test_who_is_called_off_leaves_no_timers_behind(network: str | dict, slow: str) -> None:
+    """Where each would have been at work for years."""
+    policy = {"name": "synchronous", "deadline": "60 s"}
+    fleet = make_fleet(100, **{"latency": 0.01, slow: 1e-7})
+    world = make(fleet, policy, network=network, stop=Stop(rounds=20))
+    timers = [each for each in gc.get_objects() if type(each) is Timer]
+    assert world.outcomes == {"late": 2000}
+    assert sum(timer.env is world.server.timeline for timer in timers) < 1500
+
+
 def test_who_was_away_is_let_go_once_its_work_is_over() -> None:
     """Without a search for what only refers to itself, which is long in coming."""
     sessions = [[(0.0, 3.0), (5.0, 7.0), (9.0, INF)]] * 2

@@ -17,7 +17,7 @@ from simfl.sim.timeline import Timeline
 class LoneTransfer(Transfer):
     """Bytes that meet nobody else's: known from the start when they will have arrived."""
 
-    __slots__ = ("_aborted", "_bps", "_first_byte_s", "_size", "_timeline", "_total")
+    __slots__ = ("_bps", "_end", "_first_byte_s", "_size", "_timeline", "_total")
 
     def __init__(
         self, timeline: Timeline, size: int, total: float, latency_s: float, bps: float
@@ -26,19 +26,17 @@ class LoneTransfer(Transfer):
         self._timeline = timeline
         self._size, self._total, self._bps = size, total, bps
         self._first_byte_s = timeline.now + latency_s
-        self._aborted = False
-        end = timeline.at(timeline.now + (latency_s + 8 * total / bps))
-        end.callbacks.append(self._arrive)
+        self._end = timeline.at(timeline.now + (latency_s + 8 * total / bps))
+        self._end.callbacks.append(self._arrive)
 
     def _arrive(self, _: simpy.Event) -> None:
-        if not self._aborted:
-            self._timeline.happen(self)
+        self._timeline.happen(self)
 
     @override
     def abort(self) -> int:
         if self.triggered:
             return self._size
-        self._aborted = True
+        self._timeline.forget(self._end)
         moving_s = self.env.now - self._first_byte_s
         if moving_s <= 0:
             return 0
