@@ -92,8 +92,8 @@ class Line:
         self._armed_s = math.inf
         flows = self._link.finish(self._timeline.now)
         end_s = self._link.next_end()
-        if len(flows) == 1 and end_s > self._timeline.now:  # as mostly
-            self._arm_at(end_s)
+        if len(flows) == 1 and end_s > self._timeline.now:  # as mostly: nothing else ends now
+            self._arm_at(end_s)  # first, for what follows may join the link again
             flows[0].owner.arrive(last=True)
         else:
             self._tell(flows)
