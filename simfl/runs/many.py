@@ -82,9 +82,7 @@ def do_all(
             raise early[0]
         failures = {number - first: failure for number, failure in failed.items()}
     else:
-        for check in checks:
-            check(lambda _: None)
-        failures = _one_by_one(calls, shared_cores, watch)
+        failures = _one_by_one(checks, calls, shared_cores, watch)
     if failures:
         raise _failure(jobs, failures, options.time_only)
 
@@ -118,12 +116,17 @@ def _download(jobs: Sequence[Job], options: Options) -> None:
             fetched.append(dataset)
 
 
-def _one_by_one(calls: Sequence[Call], cores: int, watch: Watch) -> dict[int, BaseException]:
+def _one_by_one(
+    checks: Sequence[Call], calls: Sequence[Call], cores: int, watch: Watch
+) -> dict[int, BaseException]:
     from simfl.training.executors.auto import sharing
 
     failures: dict[int, BaseException] = {}
     gc.freeze()  # what was there before the runs need not be looked through after each of them
     try:
+        for check in checks:
+            check(lambda _: None)
+            gc.collect()  # as after a run: each has dealt its own data
         with sharing(cores):
             for number, call in enumerate(calls):
                 try:

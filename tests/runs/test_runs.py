@@ -3,6 +3,7 @@
 import gc
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,8 +105,11 @@ def test_compression_shrinks_bytes_and_changes_the_model(run_tiny: RunTiny) -> N
     assert half.summary["virtual_time_s"] < plain.summary["virtual_time_s"]
 
 
-def test_a_run_leaves_no_data_behind(tmp_path: Path) -> None:
-    """Many seeds of a large data set must fit where one does."""
+@pytest.mark.parametrize(
+    "several", [{"seeds": "0-2"}, {"variants": {"one": {}, "two": {"data.partition": "iid"}}}]
+)
+def test_a_run_leaves_no_data_behind(several: dict[str, Any], tmp_path: Path) -> None:
+    """Many seeds and variants of a large data set must fit where one does."""
 
     def held() -> int:
         # By `type`: `isinstance` would ask objects of other libraries, which warn.
@@ -114,7 +118,7 @@ def test_a_run_leaves_no_data_behind(tmp_path: Path) -> None:
 
     gc.collect()
     before = held()
-    run(Scenario.from_dict({**TINY, "seeds": "0-2"}), tmp_path)
+    run(Scenario.from_dict({**TINY, **several}), tmp_path)
     assert held() == before
 
 
