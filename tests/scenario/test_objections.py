@@ -166,7 +166,13 @@ CASES = {
     ),
     "no tiers": (
         GOOD + "aggregation: fedat\n",
-        "5:14: aggregation: aggregator 'fedat' mixes 5 tiers, but policy 'synchronous' knows none",
+        "5:14: aggregation: aggregator 'fedat' mixes 5 tiers, but policy 'synchronous' has but "
+        "one, of all clients",
+    ),
+    "one tier": (
+        GOOD.replace("clients: 4", "clients: 4, policy: {name: tiered, tiers: 1}")
+        + "aggregation: fedat\n",
+        "5:14: aggregation: aggregator 'fedat' mixes 5 tiers, but policy 'tiered' has but one",
     ),
     "a correlation of what follows the data sizes": (
         GOOD.replace("count: 8", "count: 8, compute: {distribution: data_size, mean: 9 samples/s, "

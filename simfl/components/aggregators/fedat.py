@@ -35,7 +35,8 @@ class FedAT(Aggregator):
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         if circumstances.tiers != self.tiers:
-            has = f"has {circumstances.tiers}" if circumstances.tiers > 1 else "knows none"
+            several = circumstances.tiers > 1
+            has = f"has {circumstances.tiers}" if several else "has but one, of all clients"
             yield (
                 f"aggregator {self.name!r} mixes {self.tiers} tiers, but policy "
                 f"{circumstances.policy!r} {has}; give both the same number of `tiers`"
