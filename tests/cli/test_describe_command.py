@@ -52,6 +52,7 @@ def test_list_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in lines] == registry("selectors").names()
 
     assert printed(capsys, "list", "selector").splitlines() == lines
+    assert printed(capsys, "list", "policy") == printed(capsys, "list", "policies")
     assert printed(capsys, "list", "device") == printed(capsys, "list", "devices")
 
 

@@ -43,7 +43,7 @@ def registry(kind: str) -> Registry[Any]:
 
 
 def plural(kind: str) -> str:
-    """Return the kind that its plural or its singular (``selector``, ``round policy``) names.
+    """Return the kind of that plural or singular: ``selector``, ``round policy``, ``policy``.
 
     Raises:
         NameNotFound: there is no such kind.
@@ -51,8 +51,7 @@ def plural(kind: str) -> str:
     if kind in KINDS:
         return kind
     for candidate in KINDS:
-        if kind.replace("_", " ") == registry(candidate).kind or kind == candidate.removesuffix(
-            "s"
-        ):
+        singular = registry(candidate).kind
+        if kind.replace("_", " ") in (singular, singular.split()[-1]):
             return candidate
     raise NameNotFound("kind of component", kind, KINDS)
