@@ -108,7 +108,7 @@ def _unseen_s(run: RunResult, target: float) -> float:
     The first model that nobody looked at is that of the round after the last look.
     """
     reached = run.reached(target)
-    if reached is None:
+    if reached is None or not reached.round:  # 0: the run began there
         return 0.0
     ends_s = run.of_rounds("end_s")
     before = np.flatnonzero(_judged(run) & (ends_s < reached.time_s))

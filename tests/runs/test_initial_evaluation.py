@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from simfl import Options, RunResult, Scenario, compare, run
+from simfl.report.cadence import seen_late
 from simfl.report.mishaps import roundless
 from simfl.report.page.answer.headline import headline
 from simfl.report.page.sections import learning
@@ -86,11 +87,12 @@ def test_variants_that_begin_at_a_target_are_equally_soon(tmp_path: Path) -> Non
 
 def test_a_run_that_begins_where_it_is_to_end_has_no_round(run_tiny: RunTiny) -> None:
     for stop in ({"rounds.stop.accuracy": 0.01}, {"rounds.stop.target": "loss 99"}):
-        run = run_tiny({**INITIAL, **stop, "evaluation.targets": [0.01]})
+        run = run_tiny({**INITIAL, **stop, "evaluation.targets": [0.01], "evaluation.every": 2})
         assert (run.n_rounds, run.end_s, run.total_bytes) == (0, 0.0, 0)
         assert run.final_accuracy == run.best_accuracy == run.initial_evaluation["accuracy"]
         assert broken(run.folder) == []
         assert "as good as `rounds.stop` asks" in roundless({"tiny": [run]})[0]
+        assert seen_late({"tiny": [run]}) == []
         assert headline({"tiny": [run]})[0].startswith("Reached 1% after 0 s")
 
 
