@@ -82,7 +82,7 @@ class TrialRunner:
         self._options, self._seeds = options, seeds
         self._overwrite, self._go_on = overwrite, go_on or not overwrite
         self._trials: list[Trial] = []
-        self._capped: set[Path] = set()  # runs that end once they can't be the best any more
+        self._capped: dict[Path, str] = {}  # what ends a run that can't be the best any more
 
     def attempt(self, number: int, parameters: Mapping[str, Any]) -> Trial:
         """Try a choice."""
@@ -159,12 +159,13 @@ class TrialRunner:
         capped = self.spec.measured in ("time", "rounds", "bytes") and not self.spec.limits
         if best is not None and capped:
             # The mean of the two in the middle is below the best only if the higher is below twice.
-            most = best.cost * (1 if seeds % 2 else 2)
-            cap = math.ceil(most) if self.spec.measured == "rounds" else most
-            limit = getattr(stop, self.spec.measured)
+            cost, cap = self.spec.measured, best.cost * (1 if seeds % 2 else 2)
+            if cost == "rounds" or cap == 0:  # 0: the best began at the target
+                cost, cap = "rounds", max(math.ceil(cap), 1)
+            limit = getattr(stop, cost)
             if limit is None or cap < limit:
-                ends[self.spec.measured] = cap
-                self._capped.add(folder)
+                ends[cost] = cap
+                self._capped[folder] = cost
         rounds = scenario.rounds.model_copy(update={"stop": stop.model_copy(update=ends)})
         return scenario.model_copy(update={"rounds": rounds})
 
@@ -179,7 +180,7 @@ class TrialRunner:
         reached = None if target is None else run.reached(target)
         if reached is not None and reached.round % run.scenario["evaluation"]["every"]:
             # Seen only as the run ended: others that were cut off were not looked at then.
-            cut_off = run.folder in self._capped and run.summary["finished"] == self.spec.measured
+            cut_off = run.summary["finished"] == self._capped.get(run.folder)
             cost = None if cut_off else metric.of(run)
         if cost is None or math.isnan(cost):
             return math.inf

@@ -7,6 +7,7 @@ import re
 from itertools import product
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pytest
 
@@ -156,6 +157,25 @@ def test_who_ends_by_the_scenarios_own_rule_is_not_cut_off(tmp_path: Path) -> No
     tuning = tune(document({**spec, "trials": 3}, seeds=[0], **own), tmp_path, Options(jobs=1))
     assert tuning.best is not None
     assert tuning.best.parameters["rounds.clients"] == 4
+
+
+@pytest.mark.parametrize("cost", ["rounds", "time", "bytes"])
+def test_beside_a_best_that_begins_at_the_target_one_round_is_enough(
+    tmp_path: Path, cost: str
+) -> None:
+    """Trials were to end after 0 rounds, which none ever did: they went on past their own end."""
+    models = ["logistic_regression", {"name": "mlp", "hidden": [4]}]
+    spec = {"parameters": {"model": models}, "objective": f"{cost} to 10%", "trials": 2}
+    changes: dict[str, Any] = {
+        "evaluation": {"initial": True},
+        "training": {"optimizer": {"name": "sgd", "lr": 1e-9}},
+        "rounds": {"clients": 4, "stop": {"rounds": 3, "time": "30 s"}},
+    }
+    tuning = tune(document(spec, **changes, seeds=[0]), tmp_path, Options(jobs=1))
+    assert [trial.state for trial in tuning.trials] == ["done", "given up"]
+    first, second = (find_runs([tmp_path / trial.name])[0] for trial in tuning.trials)
+    assert (first.n_rounds, second.n_rounds) == (0, 1)
+    Scenario.load(second.folder / "scenario.yaml")
 
 
 def test_who_is_cut_off_is_not_looked_at_sooner_than_others(tmp_path: Path) -> None:
