@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from simfl import Options, RunResult, Scenario, compare
-from simfl.report.comparison.sections import legend
+from simfl.report.comparison.legend import legend
 from simfl.runs.privacy import (
     ORDERS,
     gaussian_epsilon,

@@ -9,7 +9,8 @@ from typing import Any
 
 from simfl.report.caveats import NAMED, NOT_MEANT, caveats
 from simfl.report.comparison.columns import fitting, folded, longest, table_width, width_of
-from simfl.report.comparison.sections import Section, legend, sections
+from simfl.report.comparison.legend import legend
+from simfl.report.comparison.sections import Section, sections
 from simfl.report.text_page import TextPage
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.results.compare import Cell, Column, Comparison

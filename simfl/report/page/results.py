@@ -6,7 +6,8 @@ from dataclasses import replace
 from simfl.report import formats
 from simfl.report.charts.base import colour
 from simfl.report.comparison.cells import cell_text
-from simfl.report.comparison.sections import head, legend
+from simfl.report.comparison.legend import legend
+from simfl.report.comparison.sections import head
 from simfl.report.page.tables import Cell, Table, in_two, name_cell
 from simfl.runs.results.compare import Column, Comparison, compare, target_text
 from simfl.runs.results.grouping import Groups, all_runs
