@@ -7,8 +7,8 @@ from simfl.report import formats
 from simfl.report.comparison.sections import against_itself
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.compare import Column, Comparison
-from simfl.runs.results.metric import EPSILONS, NORMALISED, TERMINAL
-from simfl.runs.results.statistics import Figure, Ratio
+from simfl.runs.results.metric import EPSILONS, NORMALISED, TERMINAL, times
+from simfl.runs.results.statistics import Figure, Ratio, zero_cost
 
 
 def legend(comparison: Comparison) -> list[str]:
@@ -45,6 +45,7 @@ def legend(comparison: Comparison) -> list[str]:
     baseline = str(comparison.baseline)
     lines += _legend_of_differences(differences, baseline)
     lines += _legend_of_ratios(ratios, baseline)
+    lines += _legend_of_nothing(comparison)
     compared = any(c.versus is not None and c.ideal is None for c in comparison.columns)
     return lines + (_legend_of_seeds(comparison) if compared else [])
 
@@ -127,3 +128,16 @@ def _legend_of_ratios(ratios: Sequence[Ratio], baseline: str) -> list[str]:
             "much (restricted mean)."
         )
     return lines
+
+
+def _legend_of_nothing(comparison: Comparison) -> list[str]:
+    """Return why some have no ratio: who begins at a target takes nothing to it."""
+    for column in comparison.columns:
+        if not column.divided:
+            continue
+        base = times(comparison.groups[str(column.versus)], column.metric, column.target)
+        for variant, runs in comparison.groups.items():
+            own = times(runs, column.metric, column.target)
+            if variant != column.versus and zero_cost(own, base):
+                return ["A dash in place of a ratio: with some seed one of the two took nothing."]
+    return []

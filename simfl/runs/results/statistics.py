@@ -207,6 +207,11 @@ class Ratio:
         return self.value == 1 and alike and math.isinf(self.horizon)
 
 
+def zero_cost(a: Times, b: Times) -> bool:
+    """Whether one of two took nothing with a seed that both have: they have no ratio then."""
+    return any(0 in (a.reached[seed], b.reached[seed]) for seed in a.reached.keys() & b.reached)
+
+
 def paired_ratio(numerator: Times, denominator: Times) -> Ratio | None:
     """Return the ratio of two variants over the seeds that both have; None: there is none.
 

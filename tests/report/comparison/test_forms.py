@@ -238,6 +238,14 @@ def test_the_legend_is_of_what_is_there(tmp_path: Path) -> None:
     assert "target" not in text
 
 
+def test_why_there_is_no_ratio_to_what_took_nothing_is_told(tmp_path: Path) -> None:
+    for variant, seed in product("ab", (0, 1)):
+        made_run(tmp_path, variant, seed, [0.8], round_s=seed * 10.0)
+    runs, why = find_runs([tmp_path]), "one of the two took nothing"
+    assert why in " ".join(render(compare(runs, baseline="a"), "table").split())
+    assert why not in " ".join(render(compare(runs), "table").split())
+
+
 def test_chosen_columns_are_in_their_order_and_none_is_left_out(tmp_path: Path) -> None:
     """What the first variant lacks came last in a CSV file, and what all lack nowhere."""
     bare, power = [{"count": 2}], [{"count": 2, "power": {"compute": "1 W"}}]

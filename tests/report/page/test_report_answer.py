@@ -311,6 +311,32 @@ def test_who_took_the_same_with_each_seed_ties(seeds: int, told: str, tmp_path: 
     assert " ".join(headline(by_variant(find_runs([tmp_path])))) == told
 
 
+@pytest.mark.parametrize(
+    ("lasts", "told"),
+    [
+        (
+            (0, 30, 20),
+            "a reached 70% first: after 10.0 s of virtual time, 1 round and 2 kB moved, in the "
+            "mean of 3 seeds. b took 16.7 s. Of 0 s, which some seeds took, there is no ratio: "
+            "chance may be why a and b differ.",
+        ),
+        (
+            (0, 10, 20),
+            "a and b reached 70% equally soon: after 10.0 s of virtual time, 1 round and 2 kB "
+            "moved, in the mean of 3 seeds.",
+        ),
+    ],
+)
+def test_who_was_at_a_target_at_once_has_no_ratio(
+    lasts: tuple[float, ...], told: str, tmp_path: Path
+) -> None:
+    """Of two that differed with one seed of three, one was first and nothing said more."""
+    for name, each in {"a": (0, 10, 20), "b": lasts}.items():
+        for seed, round_s in enumerate(each):
+            made_run(tmp_path, name, seed, [0.8], round_s=round_s)
+    assert " ".join(headline(by_variant(find_runs([tmp_path])))) == told
+
+
 def test_rounds_that_last_as_long_with_each_seed_tie(tmp_path: Path) -> None:
     for name, lasts in {"a": (10, 20, 30), "b": (10,)}.items():
         for seed, round_s in enumerate(lasts):

@@ -112,6 +112,11 @@ def _behind(standings: Sequence[Standing], first: Standing, count: int) -> list[
         if single:
             names = named([first.name, *single], count)
             sentences.append(f"{names} have one seed in common: chance may be why they differ.")
+    if at_once := [standing.name for standing in standings if standing.zero_cost]:
+        names = named([first.name, *at_once], count)
+        sentences.append(
+            f"Of 0 s, which some seeds took, there is no ratio: chance may be why {names} differ."
+        )
     if apart := [standing.name for standing in standings if not standing.shared]:
         names = named(apart, count)
         sentences.append(f"{first.name} has no seed in common with {names}: chance may be why.")
@@ -147,11 +152,12 @@ def _seeds(figure: Figure) -> str:
 def _is_tie(standing: Standing, first: Standing) -> bool:
     """Whether two took the same time, as far as it is told, and no interval says more."""
     own, firsts, ratio = standing.time_s, first.time_s, standing.ratio
-    if ratio is None:  # of no time there is none
-        return standing.shared > 0 and own.middle == firsts.middle == 0
-    if ratio.interval is not None and not ratio.tied:
+    if ratio is None and not standing.shared:
         return False
-    if math.isinf(own.middle) or (own.missing, own.seeds) != (firsts.missing, firsts.seeds):
+    if ratio is not None and ratio.interval is not None and not ratio.tied:
+        return False
+    as_many = own.seeds == firsts.seeds or own.middle == firsts.middle == 0
+    if math.isinf(own.middle) or own.missing != firsts.missing or not as_many:
         return False
     return formats.duration(own.middle) == formats.duration(firsts.middle)
 

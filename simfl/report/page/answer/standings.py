@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from simfl.runs.results.grouping import Groups
 from simfl.runs.results.metric import BYTES, ROUNDS, TIME, figure, times
-from simfl.runs.results.statistics import Figure, Ratio, Times, paired_ratio
+from simfl.runs.results.statistics import Figure, Ratio, Times, paired_ratio, zero_cost
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,9 @@ class Standing:
         rounds: the same in rounds.
         bytes: the same in bytes.
         ratio: its time by that of the first, seed by seed (None: it is the first, they share no
-            seed, or nobody got there in what is known of both).
+            seed, one of them took nothing, or nobody got there in what is known of both).
         shared: seeds that it and the first both have.
+        zero_cost: whether it or the first was at the target from the start, with one of these.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Standing:
     bytes: Figure
     ratio: Ratio | None = None
     shared: int = 0
+    zero_cost: bool = False
 
     @property
     def never(self) -> bool:
@@ -87,4 +89,9 @@ def _only_lucky(own: Times, other: Times) -> bool:
 
 def _beside(standing: Standing, own: Times, first: Times) -> Standing:
     shared = len(own.reached.keys() & first.reached.keys())
-    return replace(standing, ratio=paired_ratio(own, first), shared=shared)
+    return replace(
+        standing,
+        ratio=paired_ratio(own, first),
+        shared=shared,
+        zero_cost=zero_cost(own, first),
+    )
