@@ -79,7 +79,7 @@ class DpFedAvgAdaptive(DpFedAvg):
         made, bound = super().perturb(model, rng), self._bound
         counted = self._balance + self._spread(self._per_round) * float(rng.standard_normal())
         step = -self.lr * (0.5 + counted / self._per_round - self.quantile)
-        self._clips = (*(self._clips or (bound,)), bound * math.exp(step))
+        self._clips = (*(self._clips or (bound,)), bound * _growth(step))
         return made
 
     @property
@@ -102,3 +102,11 @@ class DpFedAvgAdaptive(DpFedAvg):
         if self.count_noise is None:
             return COUNT_NOISE * per_round if self.noise_multiplier else 0.0
         return self.count_noise
+
+
+def _growth(step: float) -> float:
+    """Return by how many times `clip` grows: infinitely, where no number is as large."""
+    try:
+        return math.exp(step)
+    except OverflowError:
+        return math.inf

@@ -57,6 +57,16 @@ def test_three_rounds_by_hand() -> None:
     assert clips(private) == pytest.approx([1, second, third, fourth])
 
 
+def test_a_count_lost_in_noise_is_told_by_the_clip() -> None:
+    """A growth that no number is as large as ended runs with an OverflowError."""
+    grown = {}
+    for seed in range(4):
+        private = server(4, noise=1, count_noise=1e6)
+        step(private, [sent([3, 4])], seed)
+        grown[seed] = clips(private)[-1]
+    assert set(grown.values()) == {0, math.inf}
+
+
 @pytest.mark.parametrize(("update", "moved"), [([0.3, 0.4], 0.25), ([0.2, 0.2], -0.25)])
 def test_all_that_one_client_sends_counts_once(update: list[float], moved: float) -> None:
     """Three times 0.5 is longer than 1, three times 0.28 is not."""
