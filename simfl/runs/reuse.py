@@ -1,6 +1,5 @@
 """What may become of the run that a folder holds already: kept, resumed, or replaced."""
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -12,6 +11,7 @@ from simfl.coordinators.base import AGGREGATOR_DIAGNOSTICS, DIAGNOSTICS, MODEL
 from simfl.core.arguments import called
 from simfl.core.files import failure, write_output
 from simfl.errors import InputError
+from simfl.runs.differences import differences
 from simfl.runs.folder.folder import (
     CHECKPOINT,
     CLIENTS,
@@ -36,8 +36,6 @@ from simfl.runs.folder.lock import LOCK, locked
 from simfl.runs.folder.outside import refuse_inside
 from simfl.runs.inputs import changed
 from simfl.runs.job import Job
-from simfl.scenario.language.place import flat
-from simfl.scenario.language.yaml import read_yaml
 from simfl.scenario.scenario import Scenario
 
 _RESULTS = (
@@ -45,8 +43,6 @@ _RESULTS = (
     REPORT, TRACE,
 )  # fmt: skip
 _PAST = re.compile(r"past-\d+\.yaml")
-_SHOWN = 8
-"""Differences between scenarios that are told."""
 
 
 def keeps(job: Job, time_only: bool, go_on: bool) -> bool:
@@ -180,42 +176,6 @@ def refuse_to_lose_weights(
                     f"{folders[place]} would be replaced, and with it {weights}, with which runs "
                     f"begin (`model.weights_file`); give {another}"
                 )
-
-
-def differences(folder: Path, scenario: str, time_only: bool) -> str:
-    """Return what a resolved scenario has in another way than the run in `folder`, for people.
-
-    Empty if nothing: at most `_SHOWN` lines of a path, the value there and the value asked for.
-    """
-    recorded, asked = dict[str, Any](), dict[str, Any]()
-    if (folder / SCENARIO).read_text(encoding="utf-8") != scenario:
-        recorded, asked = (
-            flat(read_yaml(text, SCENARIO, lines=False)[0])
-            for text in (_read_now(folder), scenario)
-        )
-    provenance = read_provenance(folder)
-    for number, fork in enumerate(provenance["forks"], start=1):
-        recorded[f"fork {number}"] = f"at {fork['at_s']:g} s"
-    trained = called("--time-only", "time_only")
-    recorded[trained], asked[trained] = provenance["time_only"], time_only
-    paths = [path for path in {**recorded, **asked} if recorded.get(path) != asked.get(path)]
-    lines = [
-        f"  {path}: {_shown(recorded, path)} there, {_shown(asked, path)} now" for path in paths
-    ]
-    more = [f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return "\n".join([*lines[:_SHOWN], *more])
-
-
-def _read_now(folder: Path) -> str:
-    """Return the scenario in `folder`, with the defaults of options that are newer than the run."""
-    try:
-        return Scenario.load(folder / SCENARIO).to_yaml()
-    except InputError:  # it can't be read any more
-        return (folder / SCENARIO).read_text(encoding="utf-8")
-
-
-def _shown(values: Mapping[str, Any], path: str) -> str:
-    return json.dumps(values[path]) if path in values else "nothing"
 
 
 def _is_of_a_run(name: str) -> bool:

@@ -123,6 +123,18 @@ def test_what_differs_from_the_results_there_is_told(tmp_path: Path) -> None:
     ]
 
 
+def test_a_scenario_that_is_no_text_any_more_is_told_or_replaced(tmp_path: Path) -> None:
+    """It ended with a UnicodeDecodeError."""
+    scenario = Scenario.from_dict(TINY)
+    [former] = run(scenario, tmp_path)
+    kept = computed(former.folder)
+    (former.folder / "scenario.yaml").write_bytes(b"\xff")
+    with pytest.raises(InputError, match=r"scenario\.yaml can't be read"):
+        run(scenario, tmp_path)
+    run(scenario, tmp_path, overwrite=True, go_on=True)
+    assert computed(former.folder) == kept
+
+
 def test_what_is_wrong_is_found_before_a_former_run_is_replaced(tmp_path: Path) -> None:
     """Here a file that only the network reads."""
     [former] = run(Scenario.from_dict(TINY), tmp_path)
