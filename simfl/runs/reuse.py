@@ -25,6 +25,7 @@ from simfl.runs.folder.folder import (
     TRACE,
     is_finished,
     is_run,
+    read_json,
     read_provenance,
     refuse_torn,
     remove_halves,
@@ -107,7 +108,7 @@ def _longer(job: Job, differing: str) -> str:
     Of a trial of a tuning nobody asks that: the next one would not know of it.
     """
     ends = all(line.startswith("  rounds.stop.") for line in differing.splitlines())
-    if not (ends and job.study.variants):
+    if not (ends and job.study.variants) or _ended_at_once(job.folder):
         return ""
     stop, before = job.scenario.rounds.stop, Scenario.load(job.folder / SCENARIO).rounds.stop
     for limit in ("rounds", "time", "bytes", "energy"):
@@ -118,6 +119,11 @@ def _longer(job: Job, differing: str) -> str:
         f"; to run it for longer, go on from just before its end: `simfl fork "
         f"{quote(str(job.folder))} --at end --set rounds.stop...`, and so each other run"
     )
+
+
+def _ended_at_once(folder: Path) -> bool:
+    """Return whether a run ended at 0 s, before which none can be forked."""
+    return is_finished(folder) and read_json(folder / SUMMARY).get("virtual_time_s") == 0
 
 
 def refuse_run(folder: Path, instead: str) -> None:

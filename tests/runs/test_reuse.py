@@ -123,6 +123,17 @@ def test_what_differs_from_the_results_there_is_told(tmp_path: Path) -> None:
     ]
 
 
+def test_a_run_that_ended_at_once_is_not_to_be_forked(tmp_path: Path) -> None:
+    """A fork begins after 0 s, and was advised where the first model was good enough."""
+    initial = {**TINY, "evaluation": {"initial": True}}
+    for accuracy, advised in ((0.01, False), (0.2, True)):
+        ended = [f"rounds.stop.accuracy={accuracy}"]
+        run(Scenario.from_dict(initial, overrides=ended), tmp_path / str(accuracy))
+        with pytest.raises(InputError, match="give overwrite=True") as told:
+            run(Scenario.from_dict(initial), tmp_path / str(accuracy))
+        assert ("simfl fork" in str(told.value)) == advised
+
+
 def test_a_scenario_that_is_no_text_any_more_is_told_or_replaced(tmp_path: Path) -> None:
     """It ended with a UnicodeDecodeError."""
     scenario = Scenario.from_dict(TINY)
