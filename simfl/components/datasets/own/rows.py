@@ -54,13 +54,14 @@ class Rows:
         ):
             if values.dtype.kind != "f" or not values.size:
                 continue
-            # NaN is an end, too, and not within limits.
-            if -limit <= values.min() and values.max() <= limit:
+            # NaN is an end, too, and not within limits, which float16 would round to infinity.
+            if -limit <= float(values.min()) and float(values.max()) <= limit:
                 continue
-            sound = (np.abs(values) <= limit).reshape(len(values), -1).all(axis=1)
+            within = np.abs(values.astype(np.float64)) <= limit
+            sound = within.reshape(len(values), -1).all(axis=1)
             raise InputError(
                 f"{file}: {what}, the first of them in sample {int(np.argmin(sound)):,} of "
-                f"{len(sound):,}, counted from 0{order}"
+                f"{len(values):,}, counted from 0{order}"
             )
 
     def with_test(self, x: NDArray[Any], label: NDArray[Any]) -> "Rows":

@@ -152,6 +152,17 @@ def test_what_is_not_finite_is_told_with_its_place(name, odd, message, tmp_path)
         scenario({"name": "npz", "file": str(tmp_path / "t.npz"), "normalise": "standard"})
 
 
+def test_infinity_is_not_finite_in_half_precision_either(tmp_path: Path) -> None:
+    """It was taken, for in float16 the largest float32 is infinite as well."""
+    x = np.zeros((6, 2), np.float16)
+    np.savez(tmp_path / "sound.npz", x=x, y=np.arange(6) % 2)
+    scenario({"name": "npz", "file": str(tmp_path / "sound.npz")})
+    x[4] = np.inf
+    np.savez(tmp_path / "t.npz", x=x, y=np.arange(6) % 2)
+    with pytest.raises(InputError, match=r"t\.npz: inputs are not finite.* in sample 4 of 6"):
+        scenario({"name": "npz", "file": str(tmp_path / "t.npz")})
+
+
 def test_a_pipe_is_no_file(tmp_path: Path) -> None:
     """It was read for ever: nobody writes into it."""
     os.mkfifo(tmp_path / "t.csv")
