@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from simfl.core.rows import RoundRow, header
 from simfl.core.types import Floats, Ids
-from simfl.runs.folder.files import RunFiles
 from simfl.runs.folder.measures import terminal_accuracy
+from simfl.runs.folder.run_tables import RunTables
 from simfl.runs.folder.tables import column_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simfl.scenario.criteria import Criteria
 
 
-class JudgedRun(RunFiles):
+class JudgedRun(RunTables):
     """A run's rounds, and what its models were judged by."""
 
     def of_rounds(self, name: str) -> NDArray[Any]:
