@@ -109,14 +109,12 @@ def _close(name: str, known: Mapping[str, str], cutoff: float) -> str | None:
     """Return what of `known` (in small letters: as it is written) `name` probably stands for.
 
     That is what only differs in its case, what begins so (alone, or as all others that do begin) or
-    is how it begins, an abbreviation by first letters (or what it abbreviates), what alone ends in
-    it as a word, or else what is spelt most alike.
+    is how it begins (the longest), an abbreviation by first letters (or what it abbreviates), what
+    alone ends in it as a word, or else what is spelt most alike.
     """
-    begin = [
-        full
-        for full in known
-        if min(len(name), len(full)) > 2 and (full.startswith(name) or name.startswith(full))
-    ]
+    longer = [full for full in known if len(name) > 2 and full.startswith(name)]
+    shorter = [full for full in known if len(full) > 2 and name.startswith(full)]
+    begin = longer + sorted(shorter, key=len)[-1:]
     if begin and all(full.startswith(min(begin, key=len)) for full in begin):
         begin = [min(begin, key=len)]
     short = [full for full in known if _initials(full) == name or _initials(name) == full]

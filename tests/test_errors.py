@@ -21,6 +21,7 @@ KEYS = ("accuracy", "batch_size", "bytes", "clients", "rounds", "time")
         ("learning_rate", ("clip", "lr", "momentum"), "lr"),
         ("clients_per_round", KEYS, "clients"),
         ("batchsize", KEYS, "batch_size"),
+        ("normall", ("norm", "normal"), "normal"),
         ("ort", ("afl", "oort"), "oort"),
         ("f1", ("accuracy", "loss", "macro_f1"), "macro_f1"),
     ],
