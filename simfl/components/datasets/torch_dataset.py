@@ -92,6 +92,8 @@ class TorchDataset(OwnDataset):
         for row in range(len(made)):
             pair, where = _sample(name, made, row), f"{name!r}: sample {row}"
             try:
+                if getattr(pair, "ndim", 0):  # whose first two numbers would be taken for a pair
+                    raise TypeError("it is an input alone")
                 inputs.append(np.asarray(pair[0], dtype=np.float32))
                 labels.append(np.asarray(pair[1]))
             except Exception as error:

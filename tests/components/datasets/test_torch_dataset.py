@@ -69,6 +69,10 @@ def test_what_a_data_set_of_torch_draws_is_the_same_in_every_run(tmp_path):
     [
         ("{}[i]", r"Own': sample 0: KeyError: 0 \(.*own_pairs\d+\.py:5\)"),
         ("{'x': 1}", "sample 0, a dict, is no pair of an input .numbers. and a label: KeyError"),
+        (
+            "__import__('numpy').arange(3)",
+            "sample 0, a ndarray, is no pair of .*: it is an input alone",
+        ),
         ("('a', 1)", "sample 0, a tuple, is no pair of .*: could not convert string to float: 'a'"),
         ("([0.0], [1] * (1 + i // 3))", r"sample 3 has a label of shape \(2,\), sample 0 one of"),
     ],
