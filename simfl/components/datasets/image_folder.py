@@ -68,7 +68,7 @@ class ImageFolder(OwnDataset):
         if all(folder.lower() in PARTS for folder in folders):
             raise InputError(
                 f"{top} has folders {', '.join(folders)}: parts, which hold folders of classes, "
-                "are called `train` and `test`"
+                "are called `train` and `test`, and both must be there; of one part give the path"
             )
         return Rows(
             np.stack([self._pixels(file) for _, file in files]),

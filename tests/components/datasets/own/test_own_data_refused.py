@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,9 @@ def test_parts_of_a_data_set_are_no_classes(tmp_path):
     for part in ("train", "val"):
         own_files.pictures(tmp_path / part)
     with pytest.raises(InputError, match=r"has folders train, val: .* are called `train` and `te"):
+        scenario({"name": "image_folder", "path": str(tmp_path), "size": 4})
+    shutil.rmtree(tmp_path / "val")
+    with pytest.raises(InputError, match=r"has folders train: .* both must be there"):
         scenario({"name": "image_folder", "path": str(tmp_path), "size": 4})
 
 
