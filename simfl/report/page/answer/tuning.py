@@ -30,7 +30,7 @@ def answer(tuning: Tuning) -> list[str]:
     level = [t.name for t in tuning.trials if t.state == "done" and t.cost == best.cost][1:]
     alike = f"; {formats.listed(level, formats.FEW)} came to as much" if level else ""
     told = [f"{what}: {value_text(tuning, best)}{seeds}{within}, by {best.name}{alike}."]
-    if (target := tuning.spec.target) is not None and tuning.every > 1:
+    if (target := tuning.spec.target) is not None and tuning.every > 1 and best.cost > 0:
         looked_at = "Accuracy" if metric_of(target) == "accuracy" else metric_of(target)
         unseen = formats.plural(tuning.every - 1, "round")
         told.append(
