@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # What to look at -------------------------------------------------------------------------------
 
 Folders = Annotated[
-    list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
+    list[Path], typer.Argument(metavar="RUN_DIR", help="Run folders, or folders of them.")
 ]
 Changes = Annotated[
     list[str] | None,

@@ -13,7 +13,7 @@ from simfl.cli.app import app
 @app.command("validate")
 def validate(
     files: Annotated[
-        list[Path], typer.Argument(metavar="SCENARIO.yaml...", help="The scenarios to check.")
+        list[Path], typer.Argument(metavar="SCENARIO.yaml", help="The scenarios to check.")
     ],
     changes: shared.Changes = None,
     variants: shared.Variants = None,
