@@ -21,6 +21,24 @@ def few(words: Iterable[str], most: int = 3, between: str = ", ") -> str:
     return between.join([*first[:most], "..."] if len(first) > most else first)
 
 
+def numbered(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> numbered(1, "device"), numbered(1500, "device")
+    ('1 device', '1,500 devices')
+    """
+    return f"{number:,} {of_number(number, noun)}"
+
+
+def of_number(number: float, noun: str) -> str:
+    """Return what so many things are called.
+
+    >>> of_number(1, "device"), of_number(0, "device"), of_number(1.5, "device")
+    ('device', 'devices', 'devices')
+    """
+    return noun if number == 1 else f"{noun}s"
+
+
 def natural(text: str) -> tuple[str | int, ...]:
     """Return what texts are sorted by so that numbers in them ascend.
 

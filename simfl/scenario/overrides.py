@@ -13,6 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, cast
 
+from simfl.core.words import numbered
 from simfl.errors import MEANT, ScenarioError, nearest
 from simfl.scenario.bundles import BUNDLES, filled_in
 from simfl.scenario.fields import by_name
@@ -190,12 +191,15 @@ def _take_away(data: Any, path: Location) -> None:
 def _key(at: Any, here: Location, wanted: Key) -> Key:
     """Return the key that `wanted` means in `at`, which is at `here`."""
     if isinstance(at, dict):
+        if here == ("fleet",) and isinstance(wanted, int):
+            raise LookupError(f"{dotted(here)} has only 1 item, counted from 0")
         return wanted if wanted in at else str(wanted)
     if isinstance(at, list):
         if isinstance(wanted, int):
             if wanted < len(at):
                 return wanted
-            raise LookupError(f"{dotted(here)} has only {len(at)} items, counted from 0")
+            items = numbered(len(at), "item")
+            raise LookupError(f"{dotted(here)} has only {items}, counted from 0")
         names = [item.get("name") if isinstance(item, dict) else None for item in at]
         if wanted in names:
             return names.index(wanted)

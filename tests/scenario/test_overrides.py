@@ -115,6 +115,17 @@ def test_changes_that_can_not_be_made(change: str, words: str) -> None:
     assert str(told.value).startswith(f"overrides {change}: ")
 
 
+def test_a_group_beyond_the_only_one_is_told_alike_with_a_list_and_without() -> None:
+    """Without one, `1` was taken for a key of the group."""
+    group = {"name": "phones", "count": 3}
+    for fleet in (group, [group]):
+        with pytest.raises(ScenarioError) as told:
+            Document.of({"fleet": fleet}).set("fleet[1].count=4")
+        assert str(told.value) == (
+            "overrides fleet[1].count=4: fleet[1].count: fleet has only 1 item, counted from 0"
+        )
+
+
 def test_a_distribution_replaces_a_plain_number_and_another_distribution() -> None:
     fleet = {"count": 3, "compute": "50 samples/s"}
     data = {"data": {"dataset": "synthetic"}, "model": "mlp", "fleet": fleet}
