@@ -54,7 +54,7 @@ class Unknown:
         2. A missing key whose description has the word.
         3. A key beside it that differs in a letter.
         4. A key elsewhere that is called so and takes such a value.
-        5. A key beside it, or else one elsewhere, that is spelt alike.
+        5. A key beside it that is spelt alike, or begins so; or else one elsewhere.
         6. An option of other components.
         7. A key elsewhere that is called so, where the value may only lack its unit.
         8. A key beside it, or else one elsewhere, whose description has the word.
@@ -77,6 +77,8 @@ class Unknown:
             yield f"; did you mean {self.name!r} at the top of the scenario?"
         yield _listed(paths)  # 4
         yield _meant(nearest(self.name, possible))  # 5
+        begun = [name for name in possible if name.startswith(f"{self.name}_")]
+        yield _listed([name for name in begun if self._taken_by(name)])
         yield _listed(_called(_alike(self.name, {key.last for key in fitting.values()}), fitting))
         above = plain(dotted(self.path[:-1]))
         kinds = (key.members for path, key in elsewhere.items() if plain(path) == above)
@@ -108,6 +110,10 @@ class Unknown:
     def _fits(self, name: str) -> bool:
         field = None if self.owner is None else by_name(self.owner, name)
         return field is None or fits(field, self.value)
+
+    def _taken_by(self, name: str) -> bool:
+        field = None if self.owner is None else by_name(self.owner, name)
+        return field is not None and takes(field, self.value)
 
     def _told_by(self, key: Key) -> bool:
         """Return whether a key's description has the word, and it takes what is written so."""

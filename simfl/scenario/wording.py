@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,8 +12,9 @@ from pydantic.fields import FieldInfo
 from simfl.core.units.quantity import BETWEEN, NUMBERS
 from simfl.core.words import LONGEST_TEXT
 from simfl.errors import MEANT, NameNotFound, nearest
-from simfl.scenario.fields import option_names, with_unit
+from simfl.scenario.fields import option_names, takes, with_unit
 from simfl.scenario.language.place import Location
+from simfl.scenario.parts.experiment import parse_seeds
 
 SIGNS = tuple("*&!|>%@`")
 """What YAML takes for something else where text begins with it."""
@@ -74,7 +76,7 @@ def message_of(
             expected = _LISTS.get(path, expected) if expected == "a list" else expected
             if value is None and path[:-1] == ("variants",):
                 expected = "a mapping, such as {} for the scenario as it is"
-            return f"expected {expected}{got}{_rewriting(value, expected)}"
+            return f"expected {expected}{got}{_rewriting(value, expected, field)}"
     if kind == "string_too_long":
         return f"expected at most {context['max_length']:,} characters, got {len(str(value)):,}"
     if kind in ("literal_error", "enum"):
@@ -99,17 +101,27 @@ def _open(model: type[BaseModel]) -> bool:
     return model.model_config.get("extra") == "allow"
 
 
-def _rewriting(value: object, expected: str) -> str:
-    """Return how a value is to be written, if that is all that is wrong with it."""
+def _rewriting(value: object, expected: str, field: FieldInfo | None) -> str:
+    """Return how a value of `field` is to be written, if that is all that is wrong with it."""
     if "number" in expected:
         return _number_hint(value)
     one = isinstance(value, str | int | float) and not isinstance(value, bool)
     if str(value).endswith((".yaml", ".yml")) and expected == _LISTS[("fleet",)]:
         return "; paste the section `fleet` of that file here"  # such as `simfl calibrate` writes
     if expected == "a list" and one and len(str(value)) <= LONGEST_TEXT:
-        written = f"'{value}'" if str(value).startswith(SIGNS) else value
-        return f"; write it `[{written}]`"
+        return f"; write it `[{_as_item(value, field)}]`"
     return ""
+
+
+def _as_item(value: object, field: FieldInfo | None) -> str:
+    """Return what stands in the brackets of a list that was written without them."""
+    if re.fullmatch(r"\d+ *- *\d+", str(value)):  # a range, as `seeds` have it
+        with suppress(ValueError):
+            numbers = [str(number) for number in parse_seeds(str(value))]
+            return ", ".join(numbers if len(numbers) < 10 else [*numbers[:2], "...", numbers[-1]])
+    if field is not None and not takes(field, [value]) and takes(field, [f"{value}%"]):
+        return f"{value}%"
+    return f"'{value}'" if str(value).startswith(SIGNS) else str(value)
 
 
 def _number_hint(value: object) -> str:

@@ -82,7 +82,7 @@ def described(word: str) -> list[Description] | list[KeyDescription]:
         kinds = f"such as `simfl describe {next(iter(KINDS))} {word}`"
         raise NameNotFound("component or key", word, (), f"; say of which kind it is, {kinds}")
     if told := namesakes(word):
-        raise NameNotFound("component or key", word, (), called_so(told))
+        raise NameNotFound("component or key", word, (), called_so(word, told))
     known = {name for kind in LISTED for name in overview(kind)}
     keys = {name for key in all_keys() for name in (plain(key.path), key.last)}
     where = "; `simfl list` has the components, `simfl describe rounds` and other sections the keys"

@@ -27,9 +27,11 @@ def namesakes(method: str) -> list[str]:
     return told + [plain(key.path) for key in keys if owned.search(key.field.description or "")]
 
 
-def called_so(told: list[str]) -> str:
-    """Return a hint at namesakes."""
-    return f"; what papers call so: {', '.join(f'`simfl describe {one}`' for one in told)}"
+def called_so(method: str, told: list[str]) -> str:
+    """Return a hint at the namesakes of a `method`."""
+    names = all(one.endswith(f" {method.lower()}") for one in told)
+    commands = ", ".join(f"`simfl describe {one}`" for one in told)
+    return f"; {'elsewhere the name is of' if names else 'what papers call so'}: {commands}"
 
 
 def with_namesakes(error: NameNotFound) -> str:
@@ -45,5 +47,5 @@ def with_namesakes(error: NameNotFound) -> str:
     if not told:
         return str(error)
     if own := [one for one in told if one.startswith(f"{kinds[0]} ")]:
-        return f"unknown {error.kind} {name!r}{called_so(own)}"
-    return f"{error}{called_so(told)}"
+        return f"unknown {error.kind} {name!r}{called_so(name, own)}"
+    return f"{error}{called_so(name, told)}"
