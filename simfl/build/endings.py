@@ -8,6 +8,7 @@ import numpy as np
 
 from simfl.components.selectors.base import Selector
 from simfl.core.component import overrides
+from simfl.core.words import numbered
 from simfl.scenario.scenario import Scenario
 from simfl.scenario.whole import Objection
 from simfl.sim.fleet import Fleet
@@ -45,7 +46,8 @@ def _quorums(scenario: Scenario, server: Server) -> Iterator[Objection]:
     if ever < quorum:
         yield (
             ("rounds", "min_clients"),
-            f"{least} clients to begin a round, but only {ever} with samples are ever available",
+            f"{numbered(least or 0, 'client')} to begin a round, but only {ever} with samples are "
+            "ever available",
         )
     elif most < quorum:
         hint = "" if least is not None else " (`rounds.min_clients` says how many are enough)"

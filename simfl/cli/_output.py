@@ -144,9 +144,11 @@ def _tell(results: "Sequence[RunResult]", top: Path) -> None:
 
 def _tell_short_rounds(results: "Sequence[RunResult]") -> None:
     """Say in a line per variant how often fewer clients took part than were asked for."""
+    from simfl.report.formats import plural
     from simfl.runs.results.grouping import by_variant
 
     for variant, own in by_variant(results).items():
         short, rounds = sum(run.short_rounds for run in own), sum(run.n_rounds for run in own)
         if short:
-            typer.echo(f"{variant}: {short} of {rounds} rounds had fewer clients than asked for.")
+            some = f"{short:,} of {plural(rounds, 'round')}"
+            typer.echo(f"{variant}: {some} had fewer clients than asked for.")

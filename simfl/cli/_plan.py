@@ -85,7 +85,8 @@ def _told(runs: "Sequence[tuple[str, Estimate]]") -> str:
     """Return what the seeds of a variant are, what becomes of those there, what the others take."""
     fates = Counter(fate for fate, _ in runs if fate)
     first = runs[0][1]
-    rounds = f"{first.rounds:,} rounds each" if first.counted else "unknown how many rounds"
+    counted = f"{formats.plural(first.rounds, 'round')} each"
+    rounds = counted if first.counted else "unknown how many rounds"
     parts = [formats.plural(len(runs), "seed"), rounds]
     parts += [f"{count} {fate}" for fate, count in fates.items()]
     left = [cost for fate, cost in runs if fate != REUSED]

@@ -11,6 +11,7 @@ import numpy as np
 
 from simfl.coordinators.flower_clients import ClientFn
 from simfl.core.types import Ids
+from simfl.core.words import numbered
 from simfl.errors import InputError
 from simfl.report.results import Results
 from simfl.runs.flower import Flower, FlowerBuilder
@@ -74,7 +75,8 @@ def _held(samples: int | Sequence[int], devices: int) -> Ids:
     """Return `(devices,)` how many samples each client trains on."""
     held = np.asarray(samples)
     if held.shape not in ((), (devices,)):
-        raise InputError(f"`samples` are of {held.size} clients, but the fleet has {devices}")
+        clients = numbered(held.size, "client")
+        raise InputError(f"`samples` are of {clients}, but the fleet has {devices}")
     if held.dtype.kind not in "iu" or held.min() < 0:
         raise InputError(f"`samples` must be whole numbers from 0 on, but got {samples}")
     return np.broadcast_to(held.astype(np.int64), devices).copy()

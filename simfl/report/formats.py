@@ -2,6 +2,8 @@
 
 import math
 
+from simfl.core.words import of_number
+
 NOTHING = "–"
 MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86400.0
 _FRACTIONS = (("n", 1e-9), ("µ", 1e-6), ("m", 1e-3))
@@ -179,7 +181,7 @@ def plural(number: float, noun: str) -> str:
     >>> plural(1, "round"), plural(1500, "round"), plural(6.5, "round")
     ('1 round', '1,500 rounds', '6.5 rounds')
     """
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+    return f"{count(number)} {of_number(number, noun)}"
 
 
 def shortened(text: str, most: int) -> str:

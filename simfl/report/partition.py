@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from simfl.core.labels import skew
 from simfl.core.types import Floats
+from simfl.core.words import numbered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,7 +18,8 @@ def summary(counts: NDArray[np.int64]) -> str:
     sizes = counts.sum(axis=1)
     distances = skew(counts)[sizes > 0]
     lines = [
-        f"{len(counts):,} clients, {sizes.sum():,} samples, {counts.shape[1]:,} classes",
+        f"{numbered(len(counts), 'client')}, {numbered(sizes.sum(), 'sample')}, "
+        f"{counts.shape[1]:,} classes",
         "             min    median      mean       max       std",
         _line("samples", sizes),
         _line("labels", (counts > 0).sum(axis=1)),

@@ -7,6 +7,7 @@ from simfl.components.metrics.base import quality_metrics
 from simfl.core.arguments import called
 from simfl.core.circumstances import Circumstances
 from simfl.core.target import MetricTarget, metric_of
+from simfl.core.words import numbered
 from simfl.errors import MEANT, nearest
 from simfl.scenario.criteria import Criteria, measured_names
 from simfl.scenario.distributions.data_size import DataSize
@@ -42,16 +43,17 @@ def of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Objecti
 
 def _of_rounds(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
     """Yield numbers of clients that there are not, and an end that never comes."""
+    devices = numbered(facts.devices, "device")
     if facts.clients > facts.devices:
         yield (
             ("rounds", "clients"),
-            f"{facts.clients} clients per round, but the fleet has only {facts.devices} devices",
+            f"{facts.clients} clients per round, but the fleet has only {devices}",
         )
     if (scenario.rounds.min_clients or 0) > facts.devices:
         yield (
             ("rounds", "min_clients"),
             f"{scenario.rounds.min_clients} clients to begin a round, but the fleet has only "
-            f"{facts.devices} devices",
+            f"{devices}",
         )
     if not facts.trains and facts.ends_by <= {"accuracy", "target"}:
         what = " and no ".join(sorted(facts.ends_by))

@@ -85,7 +85,7 @@ def _tell(table: "pd.DataFrame", devices: "Sequence[Device]", latency: str) -> N
     from statistics import median
 
     from simfl.build.calibration.calibrate import left_out, without_latency
-    from simfl.report.formats import duration
+    from simfl.report.formats import duration, plural
 
     typer.echo(
         f"{'client':<16}{'samples/s':>12}{'down Mbit/s':>12}{'up Mbit/s':>12}{'latency ms':>12}"
@@ -95,14 +95,15 @@ def _tell(table: "pd.DataFrame", devices: "Sequence[Device]", latency: str) -> N
         typer.echo(_line(device))
     for why in left_out(table):
         typer.echo(f"left out: {why}")
+    told = plural(len(devices), "device")
     if alike := without_latency(table):
         typer.echo(
-            f"latency: not measured of {len(alike)} of {len(devices)} devices, whose messages are "
+            f"latency: not measured of {len(alike)} of {told}, whose messages are "
             f"all of one size; {latency} is assumed (--latency)"
         )
     if constants := [device.constant_s for device in devices if device.constant_s > 0]:
         typer.echo(
-            f"constant: trainings of {len(constants)} of {len(devices)} devices take "
+            f"constant: trainings of {len(constants)} of {told} take "
             f"{duration(median(constants))}, in the median, whatever their size; half of it is in "
             "the latency before each transfer, above, too, where it is too long a round trip for "
             "`network.initial_window`"

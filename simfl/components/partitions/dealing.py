@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.core.types import Ids, Rng
+from simfl.core.words import numbered
 from simfl.errors import InputError
 
 LARGEST = 1e9
@@ -67,7 +68,8 @@ def require_enough(partition: str, samples: int, clients: int, least: int | None
     if samples < clients * (1 if least is None else least):
         each = "" if least is None else f" with at least {least} each (min_samples)"
         raise InputError(
-            f"partition {partition!r} can't deal {samples} samples to {clients} clients{each}"
+            f"partition {partition!r} can't deal {numbered(samples, 'sample')} to "
+            f"{numbered(clients, 'client')}{each}"
         )
 
 

@@ -10,6 +10,7 @@ from typing_extensions import override
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Ids, Rng
+from simfl.core.words import numbered
 from simfl.errors import InputError
 
 
@@ -40,8 +41,8 @@ class Natural(Partition):
             )
         elif clients > natural:
             yield (
-                f"partition {self.name!r} has {natural} client{'s' * (natural != 1)}, fewer than "
-                f"the fleet's {clients} devices"
+                f"partition {self.name!r} has {numbered(natural, 'client')}, fewer than "
+                f"the fleet's {numbered(clients, 'device')}"
             )
 
     def choose(self, natural: int, clients: int, rng: Rng) -> Ids:

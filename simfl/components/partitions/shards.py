@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.core.types import Ids, Rng
+from simfl.core.words import numbered
 from simfl.errors import InputError
 
 
@@ -27,8 +28,9 @@ class Shards(Partition):
         shards = clients * self.per_client
         if samples < shards:
             raise InputError(
-                f"partition {self.name!r} can't cut {samples} samples into {shards} shards "
-                f"({clients} clients with {self.per_client} each)"
+                f"partition {self.name!r} can't cut {numbered(samples, 'sample')} into "
+                f"{numbered(shards, 'shard')} ({numbered(clients, 'client')} with "
+                f"{self.per_client} each)"
             )
 
     @override

@@ -11,6 +11,7 @@ from typing import TextIO
 
 from simfl.core.downloads.origins import how_to_get
 from simfl.core.files import no_file, similar_file
+from simfl.core.words import numbered
 from simfl.errors import InputError
 
 _OTHERS = (".bz2", ".zip", ".xz", ".zst", ".tar", ".tgz", ".7z")
@@ -77,7 +78,8 @@ def refuse_twice(file: object, header: Sequence[str], columns: Iterable[str]) ->
 
 def not_wide(file: Path | str, line: int, width: int, cells: int) -> str:
     """Return what is wrong with a row that has more cells than its header has, or fewer."""
-    return f"{file}:{line}: expected a cell for each of the header's {width} columns, got {cells}"
+    columns = numbered(width, "column")
+    return f"{file}:{line}: expected a cell for each of the header's {columns}, got {cells}"
 
 
 def _first_undecodable(lines: Iterable[bytes]) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from simfl.core.tables.csv_file import not_wide, open_csv, refuse_twice
 from simfl.core.types import Floats
-from simfl.core.words import few
+from simfl.core.words import few, numbered
 from simfl.errors import InputError, nearest
 
 MOST_NAMED = 6
@@ -141,7 +141,7 @@ def _columns(
         if not row:
             continue
         if len(row) < width:
-            raise InputError(f"{file}:{line}: has only {len(row)} columns")
+            raise InputError(f"{file}:{line}: has only {numbered(len(row), 'column')}")
         if any(map(str.strip, row[headed:])):  # a decimal comma makes two cells of one, and shifts
             raise InputError(not_wide(file, line, headed, len(row)))
         lines.append(line)

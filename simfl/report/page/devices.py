@@ -85,7 +85,8 @@ class Devices:
         return np.lexsort((self.ids, -self.last, -self.lost, -slow))[:count]
 
     def __str__(self) -> str:
-        text = f"{len(self.ids):,} of {formats.plural(self.fleet, 'device')} were asked"
+        were = "was" if len(self.ids) == 1 else "were"
+        text = f"{len(self.ids):,} of {formats.plural(self.fleet, 'device')} {were} asked"
         never = int(self.never.sum())
         at_work = int((~self.heard & ~self.never).sum())
         if not never and not at_work:

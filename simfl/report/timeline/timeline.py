@@ -12,6 +12,7 @@ from typing import Any
 from simfl.core.files import write_output
 from simfl.core.machine.garbage import few_collections
 from simfl.errors import InputError, RunError
+from simfl.report import formats
 from simfl.report.timeline.fold import TraceFold
 from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.folder import TRACE, event_lines
@@ -61,7 +62,9 @@ def trace(run: RunResult, slices: int = SLICES, tracks: int = TRACKS, events: in
                 notes.append(f"cut off after round {event['round']}: more than {most}")
                 break
     if fold.left_out:
-        notes.append(f"{fold.left_out:,} devices more than the {tracks:,} that are drawn")
+        notes.append(
+            f"{formats.plural(fold.left_out, 'device')} more than the {tracks:,} that are drawn"
+        )
     lines = ",\n".join(_json(event) for event in [*fold.names(), *fold.events])
     other = {"clock": "virtual time"} | ({"note": "; ".join(notes)} if notes else {})
     return f'{{"displayTimeUnit":"ms","otherData":{_json(other)},"traceEvents":[\n{lines}\n]}}\n'

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from simfl.core.words import numbered
 from simfl.errors import RunError
 from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.folder import (
@@ -162,7 +163,8 @@ def _table(path: Path) -> list[Row]:
     for number, row in enumerate(cells[1:], start=2):
         if len(row) != len(cells[0]):
             raise ValueError(
-                f"{path.name}:{number}: has {len(row)} cells below {len(cells[0])} columns"
+                f"{path.name}:{number}: has {numbered(len(row), 'cell')} below "
+                f"{numbered(len(cells[0]), 'column')}"
             )
         rows.append(dict(zip(cells[0], map(value_of, row), strict=True)))
     return rows

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from simfl.core.rows import ClientRow, RoundRow, header
 from simfl.core.types import Flags
+from simfl.core.words import numbered
 from simfl.errors import InputError
 from simfl.runs.folder.files import RunFiles
 from simfl.runs.folder.folder import CLIENTS, ROUNDS, SUMMARY
@@ -99,8 +100,8 @@ class RunTables(RunFiles):
         rows = int((table["round"] > 0).sum())
         if told is not None and rows != told:
             raise InputError(
-                f"{self.folder / file} is damaged: it has {rows:,} rows, and by {SUMMARY} "
-                f"there are {told:,}; `simfl check {self.folder}` says more"
+                f"{self.folder / file} is damaged: it has {numbered(rows, 'row')}, and by "
+                f"{SUMMARY} there are {told:,}; `simfl check {self.folder}` says more"
             )
         return table
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from simfl.core.units import DURATION, parse_quantity
+from simfl.core.words import numbered
 from simfl.errors import UnitError
 from simfl.runs.folder.folder import CLIENTS, EVENTS, ROUNDS
 from simfl.runs.folder.records import Records
@@ -86,7 +87,7 @@ def _stop(records: Records) -> Violations:
         yield Violation(EVENTS, len(records.events), words)
     if stop.get("rounds") is not None and records.n_rounds > stop["rounds"]:
         line = stop["rounds"] - records.first_round + 3
-        yield Violation(ROUNDS, line, f"the run stops after {stop['rounds']} rounds")
+        yield Violation(ROUNDS, line, f"the run stops after {numbered(stop['rounds'], 'round')}")
 
 
 def duration(text: Any) -> float | None:

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 from typing_extensions import override
 
+from simfl.core.words import numbered
 from simfl.errors import SimflError
 from simfl.runs.job import jobs
 from simfl.runs.many import Watch
@@ -136,7 +137,7 @@ class _Clock:
         except SimflError as error:
             return Counterfactual(change, why_not=_first_line(error))
         if len(ends) < self._run.n_rounds:
-            return Counterfactual(change, why_not=f"it ended after {len(ends)} rounds")
+            return Counterfactual(change, why_not=f"it ended after {numbered(len(ends), 'round')}")
         return Counterfactual(change, ends[-1], lost)
 
     def _ends(self, document: Document, title: str) -> tuple[list[float], float]:

@@ -8,6 +8,7 @@ import simpy
 
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
+from simfl.core.words import numbered
 from simfl.sim.errand_process import ErrandProcess
 from simfl.sim.server.background import Waits
 from simfl.sim.server.candidates import Candidates
@@ -101,7 +102,7 @@ class Waiting:
             missing = least - present - 1
             back_s = float(returns_s[missing]) if missing < len(returns_s) else math.inf
             never = f"fewer than {least} clients will be available again" if present else _NOBODY
-            clients = f"{least} clients to be available at once, {present} are"
+            clients = f"{numbered(least, 'client')} to be available at once, {present} are"
             yield from self._wait(back_s, clients, never)
         self.awaited = ""
 

@@ -36,7 +36,7 @@ def test_who_was_only_at_work_when_the_run_ended_was_not_heard(tmp_path: Path) -
 def test_one_device_is_no_several() -> None:
     one = np.ones(1, int)
     devices = Devices(3, one, np.array(["g"]), one, one, {"late": one}, 0 * one, np.array([np.nan]))
-    told = "1 of 3 devices were asked; 1 of them was never heard, and it holds 100.0% of the"
+    told = "1 of 3 devices was asked; 1 of them was never heard, and it holds 100.0% of the"
     assert str(devices).startswith(told)
     working = replace(devices, outcomes={"unfinished": one})
     assert "; 1 not heard yet was still at work" in str(working)
