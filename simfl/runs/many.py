@@ -153,12 +153,17 @@ def _told(job: Job, failure: BaseException, time_only: bool) -> BaseException:
 def _failure(
     jobs: Sequence[Job], failures: Mapping[int, BaseException], time_only: bool
 ) -> BaseException:
-    """Return what to raise: the only failure as it is, several as one."""
+    """Return what to raise: several failures as one, with the runs that failed.
+
+    What all runs failed of is told as it is, and so is what names its run itself.
+    """
     numbers = sorted(failures)
     failures = {number: _told(jobs[number], failures[number], time_only) for number in numbers}
     first = failures[numbers[0]]
     if len({str(failure) for failure in failures.values()}) == 1:
-        return first
+        named = len(failures) == 1 and str(jobs[numbers[0]].folder) in str(first)
+        if named or len(failures) == len(jobs):
+            return first
     alike: dict[str, list[int]] = {}
     for number in numbers:
         alike.setdefault(str(failures[number]).partition(AT)[0], []).append(number)

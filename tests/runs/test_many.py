@@ -22,6 +22,7 @@ from simfl.errors import ComponentError, InputError, NameNotFound, RunError, Sce
 from simfl.runs.job import Job, jobs
 from simfl.runs.many import Watch, do_all
 from simfl.runs.pools.processes import call_all
+from simfl.runs.pools.worker import Call, Tell
 from simfl.runs.progress import Progress
 from simfl.runs.run_jobs import resume_all
 from tests.runs.dangerous import die
@@ -148,6 +149,25 @@ def test_what_all_seeds_fail_of_is_told_once(tmp_path: Path) -> None:
     what, where = str(caught.value).splitlines()
     assert what.startswith("bad seed 0, bad seed 1, bad seed 2, ...: selector 'tests.runs.danger")
     assert where.endswith("goes on from the last checkpoint, and so each of these runs")
+
+
+def test_seeds_that_fail_of_the_same_are_named_unless_all_do(tmp_path: Path) -> None:
+    """Which of seven could not deal its samples was not said."""
+
+    def refuse(_: Tell) -> None:
+        raise InputError("nothing is left")
+
+    def fine(_: Tell) -> None: ...
+
+    def told(*calls: Call) -> str:
+        todo = jobs(scenario({}), tmp_path, list(range(len(calls))))
+        with pytest.raises(InputError) as caught:
+            do_all(todo, calls, Options(jobs=1, time_only=True), None, here=True)
+        return str(caught.value)
+
+    assert told(refuse, refuse) == "nothing is left"
+    assert told(refuse, fine, refuse) == "default seed 0, default seed 2: nothing is left"
+    assert told(fine, refuse) == "default seed 1: nothing is left"
 
 
 def test_no_room_for_another_process_is_told() -> None:
