@@ -92,6 +92,10 @@ def test_new_writes_a_scenario_that_is_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    assert printed(capsys, "new", "s.yaml")
+    lines = Path("s.yaml").read_text().splitlines()
+    name, seed = (next(x for x in lines if x.startswith(key)) for key in ("name: s ", "seed: 0 "))
+    assert name.index("#") == seed.index("#")
     assert printed(capsys, "new", "my first.yaml").startswith("wrote my first.yaml")
     text = Path("my first.yaml").read_text()
     schema = text.splitlines()[0].removeprefix("# yaml-language-server: $schema=")

@@ -42,10 +42,12 @@ def new(
         if example not in shipped:
             raise NameNotFound("scenario", example, shipped)
         text = shipped[example].read_text(encoding="utf-8")
-    named = re.compile(r"^name: \S+", re.MULTILINE)
-    lines = f"# yaml-language-server: $schema={BESIDE}\n" + named.sub(
-        f"name: {safe_name(file.stem)}", text, count=1
-    )
+    named = re.compile(r"^name: \S+( *(?= #))?", re.MULTILINE)  # with what lies before a comment
+
+    def renamed(line: re.Match[str]) -> str:
+        return f"name: {safe_name(file.stem)}".ljust(len(line[0]) if line[1] else 0)
+
+    lines = f"# yaml-language-server: $schema={BESIDE}\n" + named.sub(renamed, text, count=1)
     try:
         file.open("x").close()  # never overwrites, even if the file appears this very moment
     except FileExistsError:
