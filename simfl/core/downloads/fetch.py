@@ -8,7 +8,7 @@ import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from http import HTTPStatus
 from http.client import HTTPException
 from pathlib import Path
@@ -36,7 +36,7 @@ def fetch(name: str, folder: Path, tell: Tell | None = None) -> list[Path]:
 
     Args:
         name: as in `ORIGINS`.
-        folder: is made if need be.
+        folder: is made if need be, and kept if something came.
         tell: is told how far it is.
 
     Raises:
@@ -50,11 +50,6 @@ def fetch(name: str, folder: Path, tell: Tell | None = None) -> list[Path]:
     missing = origin.missing(folder)
     if missing and not origin.downloads:
         raise InputError(f"{name} can't be downloaded: {origin.by_hand} ({origin.home})")
-    try:
-        if missing:
-            folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise failure(f"can't write into {folder}", error) from error
     try:
         with _alone(folder) if missing else nullcontext():
             missing = origin.missing(folder)
@@ -70,7 +65,27 @@ def fetch(name: str, folder: Path, tell: Tell | None = None) -> list[Path]:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Wait until no other process downloads into `folder`."""
+    """Wait until no other process downloads into `folder`, which is made if need be.
+
+    Raises:
+        InputError: it can't be.
+    """
+    new = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise failure(f"can't write into {folder}", error) from error
+        with _locked(folder):
+            yield
+    finally:
+        with suppress(OSError):  # something came
+            for place in new:
+                place.rmdir()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         try:

@@ -144,6 +144,17 @@ def test_a_server_that_breaks_off_in_the_middle_of_a_part(
         fetch("thing", tmp_path)
 
 
+def test_where_nothing_came_no_folder_is_left(
+    thing: Download, server: Server, tmp_path: Path
+) -> None:
+    server.files.clear()
+    (tmp_path / "mine").mkdir()
+    for place in ("new/inner", "mine/new", "mine"):
+        with pytest.raises(InputError, match="could not be downloaded"):
+            fetch("thing", tmp_path / place)
+    assert [path.name for path in tmp_path.rglob("*")] == ["mine"]
+
+
 def test_other_bytes_are_not_kept(thing: Download, server: Server, tmp_path: Path) -> None:
     server.files["/thing.bin"] = CONTENT[::-1]
     with pytest.raises(InputError, match=r"SHA-256 is \w{64}, expected \w{64}; nothing was kept"):
