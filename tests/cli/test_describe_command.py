@@ -192,6 +192,22 @@ def test_keys_of_scenarios_are_described(
     assert words in " ".join(printed(capsys, "describe", path).split())
 
 
+def test_a_key_of_a_section_is_described_with_a_space_for_the_dot(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """All kinds of components were listed, of which `rounds` is none."""
+    for section, key in (
+        ("rounds", "stop"),
+        ("policy", "over_select"),
+        ("training.optimizer", "lr"),
+    ):
+        assert printed(capsys, "describe", section, key) == printed(
+            capsys, "describe", f"{section}.{key}"
+        )
+    assert main(["describe", "rounds", "stpo"]) == 2
+    assert "unknown kind 'rounds'" in capsys.readouterr().err
+
+
 def test_columns_of_runs_are_described(capsys: pytest.CaptureFixture[str]) -> None:
     told = printed(capsys, "describe", "rounds.csv")
     assert [line[2:] for line in told.splitlines() if re.match("  [a-z]", line)] == header(RoundRow)

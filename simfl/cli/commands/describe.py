@@ -23,7 +23,8 @@ def describe(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Such as fedcor; the name alone describes all that is called so.",
+            help="Such as fedcor; the name alone describes all that is called so. Or a key of a "
+            "section, as in `rounds stop`.",
             autocompletion=_complete.members,
         ),
     ] = None,
@@ -37,12 +38,15 @@ def describe(
     from simfl.cli.commands.list_ import list_
     from simfl.errors import InputError, NameNotFound
     from simfl.runs.folder import columns
+    from simfl.scenario.keys import find
     from simfl.scenario.reference.describe import Description, is_kind
     from simfl.scenario.reference.describe_key import KeyDescription, also, described
 
     if name is None and is_kind(kind):
         list_(kind, as_json)
         return
+    if name is not None and not is_kind(kind) and find(path := f"{kind}.{name}"):
+        kind, name = path, None  # a section, and a key in it
     written = columns.described(kind) if name is None else []
     descriptions: Sequence[Description | KeyDescription | columns.FileDescription]
     with shared.importing(allow_code):
