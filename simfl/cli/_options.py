@@ -208,16 +208,17 @@ def interruptible(goes_on: str) -> Iterator[None]:
 
 
 @contextmanager
-def afterwards(done: str) -> Iterator[None]:
-    """Say what is `done` already if the body is interrupted, can't write or lacks memory.
+def afterwards(done: str, tells: str) -> Iterator[None]:
+    """Say what is `done` already, and what `tells` of it, if the body is interrupted or fails.
 
     Raises:
-        RunError: the latter two; no input is wrong where a place can't be written to afterwards.
+        RunError: it can't write or read something, or lacks memory, which is to be mended first; no
+            input is wrong where a place can't be written to afterwards.
     """
     from simfl.core.machine.memory import is_out_of_memory, is_short_of_memory
     from simfl.errors import RunError, SimflError
 
-    with interruptible(done):
+    with interruptible(f"{done}, {tells}"):
         try:
             yield
         except Exception as error:
@@ -225,4 +226,4 @@ def afterwards(done: str) -> Iterator[None]:
             if not (short or isinstance(error, SimflError)):
                 raise
             why = f"too little memory ({error!r})" if short else error
-            raise RunError(f"{why}; {done}") from error
+            raise RunError(f"{why}; {done}; once that is mended, {tells}") from error

@@ -72,9 +72,9 @@ class Output:
 
         page, failure = "", None
         if self.report:  # first: whoever reads what is printed may leave
-            done = f"the runs are done, `simfl report {quote(str(top))}` tells"
+            tells = f"`simfl report {quote(str(top))}` tells"
             try:
-                with shared.afterwards(done):
+                with shared.afterwards("the runs are done", tells):
                     page = _write(results, top)
             except RunError as error:
                 failure = error

@@ -37,7 +37,7 @@ class TestOutput:
         assert main(["run", str(file), "--out", "o"]) == 1
         out, err = capsys.readouterr()
         assert {"waits", "drops"} <= set(out.split())
-        assert "the runs are done, `simfl report o` tells" in err
+        assert "the runs are done; once that is mended, `simfl report o` tells" in err
 
     def test_many_folders_do_not_push_the_table_away(
         self, file: Path, capsys: pytest.CaptureFixture[str]
