@@ -114,7 +114,8 @@ def _of_step(below: Term, above: Term, records: Sequence[Record]) -> Verdict:
     if numbers is None or numbers.interval is None:
         return Verdict.NOT_COMPARABLE
     if isinstance(numbers, Ratio):  # says nothing of constants, as a difference of factors
-        sure = below.plus == above.plus and numbers.interval.low > below.times / above.times
+        known = below.plus == above.plus and not numbers.coincident
+        sure = known and numbers.interval.low > below.times / above.times
     else:
         plain = below.times == above.times == 1
         sure = plain and numbers.interval.low > below.plus - above.plus
@@ -168,4 +169,5 @@ def _times(records: Mapping[int, Record]) -> Times:
     return Times(
         {seed: record.value for seed, record in records.items()},
         {seed: record.followed or math.nan for seed, record in records.items()},
+        in_steps=True,
     )

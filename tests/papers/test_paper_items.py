@@ -124,7 +124,13 @@ def test_seeds_of_different_scenarios_are_not_collected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("fast", "seeds", "word"),
-    [(2, 2, "**reproduced**"), (9, 2, "**not** reproduced"), (2, 1, "partly"), (2, 0, "not run")],
+    [
+        (2, 3, "**reproduced**"),
+        (9, 2, "**not** reproduced"),
+        (2, 2, "partly"),  # which agree by chance, perhaps
+        (2, 1, "partly"),
+        (2, 0, "not run"),
+    ],
 )
 def test_the_verdict_on_an_item(fast: int, seeds: int, word: str) -> None:
     found = [

@@ -117,7 +117,8 @@ def _legend_of_ratios(ratios: Sequence[Ratio], baseline: str) -> list[str]:
     if not ratios:
         return []
     intervals = _with_intervals(ratios)
-    level = ' "Not distinguishable": the interval holds 1.' if intervals else ""
+    by_chance = ", or two seeds agree" if any(r.coincident and not r.tied for r in ratios) else ""
+    level = f' "Not distinguishable": the interval holds 1{by_chance}.' if intervals else ""
     lines = [
         f"Ratios compare seed by seed (geometric mean){intervals}; above 1: less is needed than "
         f"{baseline} needs.{level}"

@@ -129,6 +129,7 @@ def times(runs: Sequence[RunResult], metric: Metric, target: float | None) -> Ti
     return Times(
         {run.seed: metric.until(run, target) for run in runs},
         {run.seed: float(metric.of(run)) for run in runs},
+        in_steps=target is not None,
     )
 
 

@@ -161,10 +161,13 @@ class Times:
     Attributes:
         reached: by seed, what it took (None: it never got there).
         followed: by seed, what the whole run took: so far is known of one that never got there.
+        in_steps: whether it comes in steps, those from one evaluation to the next, so that seeds
+            may agree by chance.
     """
 
     reached: Mapping[int, float | None]
     followed: Mapping[int, float]
+    in_steps: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,27 +181,32 @@ class Ratio:
         horizon: where some seed never got there, the least that any of those was followed: each
             cost counts at most as that (the restricted mean), since no more is known of both.
             Infinite: every seed got there.
+        coincident: whether fewer seeds than are `ENOUGH` agree, of what comes in steps: 8 rounds
+            to 10 twice are no proof that it is always so, though the interval has no width.
     """
 
     value: float
     interval: Interval | None
     seeds: int
     horizon: float = math.inf
+    coincident: bool = False
 
     @property
     def distinguishable(self) -> bool:
         """Whether the interval leaves out 1: the two differ by more than chance explains."""
-        return self.interval is not None and not self.interval.low <= 1 <= self.interval.high
+        if self.interval is None or self.coincident:
+            return False
+        return not self.interval.low <= 1 <= self.interval.high
 
     @property
     def level(self) -> bool:
-        """Whether the interval holds 1: chance may explain that the two differ."""
+        """Whether they were compared, and chance may explain that the two differ."""
         return self.interval is not None and not self.distinguishable
 
     @property
     def surely_less(self) -> bool:
         """Whether the interval lies below 1: the one needs less than the other."""
-        return self.interval is not None and self.interval.high < 1
+        return self.interval is not None and self.distinguishable and self.interval.high < 1
 
     @property
     def tied(self) -> bool:
@@ -228,9 +236,11 @@ def paired_ratio(numerator: Times, denominator: Times) -> Ratio | None:
     logs = above - below
     logs[np.abs(logs) < ROUNDING] = 0.0
     interval = mean_interval(logs.tolist())
+    coincident = False
     if interval is not None:
+        coincident = numerator.in_steps and len(seeds) < ENOUGH and interval.low == interval.high
         interval = Interval(math.exp(interval.low), math.exp(interval.high), interval.method)
-    return Ratio(math.exp(float(logs.mean())), interval, len(seeds), horizon)
+    return Ratio(math.exp(float(logs.mean())), interval, len(seeds), horizon, coincident)
 
 
 def paired_difference(

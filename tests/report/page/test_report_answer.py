@@ -146,6 +146,19 @@ def test_two_seeds_are_said_to_be_too_few(tmp_path: Path) -> None:
     assert behind.startswith("b takes 55.0 s (3.54× as long [")
 
 
+def test_two_seeds_that_agree_are_said_to_be_too_few(tmp_path: Path) -> None:
+    """`fast` was first, as what is seen every 10 rounds came twice in the same."""
+    for name, reached in {"fast": 10, "slow": 20}.items():
+        for seed in range(2):
+            made_run(tmp_path, name, seed, reaches(reached, 30))
+    runs = find_runs([tmp_path])
+    told = "2 seeds are too few to tell fast and slow apart in the time they took to reach 70%."
+    assert headline(by_variant(runs))[0] == told
+    table = as_table(compare(runs, targets=[0.7], baseline="fast"))
+    assert "not distinguishable" in table
+    assert "the interval holds 1, or two seeds agree." in " ".join(table.split())
+
+
 def test_of_many_variants_sentences_name_the_best(tmp_path: Path) -> None:
     """Eighteen long names were eight lines."""
     for index in range(9):

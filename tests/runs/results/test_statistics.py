@@ -1,6 +1,7 @@
 """Statistics over seeds: closed forms, SciPy's own, and how often intervals hold the truth."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -115,6 +116,23 @@ def test_same_values_have_an_interval_of_no_width() -> None:
         interval = mean_interval([4.0] * n)
         assert interval is not None
         assert (interval.low, interval.high) == (4.0, 4.0)
+
+
+def test_two_seeds_that_agree_on_a_number_of_rounds_tell_nothing_apart() -> None:
+    """Evaluations are some rounds apart, so that 8 to 10 came twice by chance."""
+    seeds = range(3)
+
+    def ratio(own: float, others: float, seeds: Sequence[int], in_steps: bool = True) -> Ratio:
+        a, b = (dict.fromkeys(seeds, cost) for cost in (own, others))
+        compared = paired_ratio(Times(a, a, in_steps), Times(b, b, in_steps))
+        assert compared is not None
+        return compared
+
+    two = ratio(8.0, 10.0, seeds[:2])
+    assert (two.level, two.distinguishable, two.surely_less) == (True, False, False)
+    for sure in (ratio(8.0, 10.0, seeds), ratio(8.0, 10.0, seeds[:2], in_steps=False)):
+        assert (sure.level, sure.distinguishable, sure.surely_less) == (False, True, True)
+    assert ratio(8.0, 8.0, seeds[:2]).tied
 
 
 def test_a_mean_over_those_that_got_there_is_not_told() -> None:
