@@ -29,7 +29,8 @@ class TrimmedMean(Aggregator):
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
         def statistic(values: Floats) -> Floats:
-            cut = whole_share(self.trim, len(values))
+            most = (len(values) - 1) // 2  # to which what is a hair below half may be rounded
+            cut = min(whole_share(self.trim, len(values)), most)
             kept = np.sort(values, axis=0)[cut : len(values) - cut]
             return np.asarray(kept.mean(axis=0))
 

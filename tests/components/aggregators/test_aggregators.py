@@ -194,6 +194,12 @@ def test_trim_is_not_lost_to_rounding() -> None:
     assert aggregate({"name": "trimmed_mean", "trim": 0.29}, arrived).tolist() == [1]
 
 
+def test_a_trim_that_rounds_to_half_leaves_the_values_in_the_middle() -> None:
+    """All were cut off, and their mean was NaN."""
+    arrived = [contribution(value, client=i) for i, value in enumerate([1.0, 2.0, 4.0, 99.0])]
+    assert aggregate({"name": "trimmed_mean", "trim": 0.5 - 1e-11}, arrived).tolist() == [3]
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 8])
 @pytest.mark.parametrize("name", ["median", "trimmed_mean"])
 def test_robust_in_blocks_equals_numpy(name: str, n: int) -> None:
