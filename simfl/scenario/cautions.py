@@ -1,33 +1,23 @@
 """What a scenario says that may not be what was meant: told, and done all the same."""
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from simfl.components.aggregators.base import Aggregator
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.aggregators.dp_fedavg_adaptive import DpFedAvgAdaptive
-from simfl.components.aggregators.trimmed_mean import TrimmedMean
 from simfl.components.availability.week import at_first, most_at_once, quorum, week_of
 from simfl.components.models import linear_layers
-from simfl.components.models.base import Model
-from simfl.components.selectors.base import Selector
-from simfl.components.workloads.base import Workload
-from simfl.components.workloads.coreset import CoresetTraining
-from simfl.core.apportion import whole_share
 from simfl.core.at_work import users_own
-from simfl.core.component import overrides
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from simfl.scenario.distributions import Constant, Draw
+from simfl.scenario.idle_settings import settings
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import SAMPLES
 from simfl.scenario.parts.fleet import Group
 from simfl.scenario.privacy import why_no_epsilon
 from simfl.scenario.scenario import Scenario
-from simfl.sim.policies.base import RoundPolicy
-from simfl.sim.policies.synchronous import Synchronous
 
 SHORTEST_BATCH_S = 1e-4
 """Less than PyTorch takes for a mini-batch of the smallest model on a desktop's core."""
@@ -35,15 +25,13 @@ LOUD = 1.2
 """So many times the noise that updates would get alone is worth a word."""
 Caution = tuple[Location, str]
 """Where something stands, or could, and what is to be known of it."""
-Setting = tuple[Location, bool, str]
-"""Where it stands, or could, whether it is sure to change nothing, and why it does not."""
 
 
 def cautions(scenario: Scenario) -> Iterator[Caution]:
     """Yield what of `scenario` may not be what was meant."""
     yield from _of_correlations(scenario)
     yield from _of_samples(scenario)
-    for path, idle, why in _settings(scenario):
+    for path, idle, why in settings(scenario):
         if idle:
             yield path, f"without effect: {why}"
     model = scenario.model
@@ -66,85 +54,6 @@ def _of_samples(scenario: Scenario) -> Iterator[Caution]:
             f"{each:,} of {known:,} samples for each client, who so holds some several times"
             + (": what `local_validation` keeps aside is trained on, too" if aside else ""),
         )
-
-
-def _settings(scenario: Scenario) -> Iterator[Setting]:
-    """Yield settings that may change nothing.
-
-    What components of the user's own do with settings is not known.
-    """
-    yield from _of_fleet(scenario)
-    yield from _of_weights(scenario.model)
-    policy, workload, selection = (
-        scenario.rounds.policy, scenario.training.workload, scenario.selection
-    )  # fmt: skip
-    if not users_own([policy, workload]):
-        yield ("training", "workload"), *_of_workload(policy, workload)
-    if isinstance(workload, CoresetTraining) and not users_own([workload, workload.method]):
-        free = {workload.method.uses(convex) for convex in (False, True)} <= {"inputs", "none"}
-        path = ("training", "workload", "feature_cost")
-        yield path, workload.feature_cost > 0 and free, "this coreset needs no pass over the data"
-    idle = not (selection.charge_probes or overrides(selection, Selector.probe))
-    yield ("selection", "charge_probes"), idle, "it asks clients nothing"
-    if type(policy) is Synchronous:
-        yield from _of_rounds(policy)
-        yield _of_trimming(policy, scenario.aggregation, scenario.rounds.clients)
-
-
-def _of_fleet(scenario: Scenario) -> Iterator[Setting]:
-    for index, group in enumerate(scenario.fleet):
-        limited = {"downlink", "uplink"} & group.traced or not all(
-            _is_unlimited(draw) for draw in (group.downlink, group.uplink)
-        )
-        jitters = group.link_jitter is not None and not users_own([scenario.network])
-        why = "its links have no limit that could vary"
-        yield ("fleet", index, "link_jitter"), jitters and not limited, why
-        stays = group.availability.name == "always" and group.battery is None
-        idle = group.on_offline != "abort" and stays
-        yield ("fleet", index, "on_offline"), idle, "its devices are always online"
-
-
-def _of_weights(model: Model) -> Iterator[Setting]:
-    drawn = getattr(model, "init", "pytorch") != "pytorch"
-    given = model.weights_file is not None and not users_own([model])
-    whole = given and not model.reinitialised
-    yield ("model", "init"), drawn and whole, "weights are those of `weights_file`"
-    lone = bool(model.reinitialised) and model.weights_file is None
-    yield ("model", "reinitialised"), lone, "there is no `weights_file`, so all are drawn"
-
-
-def _of_workload(policy: RoundPolicy, workload: Workload) -> tuple[bool, str]:
-    """Return whether a workload asks all for the nominal work, as it would not if time was short.
-
-    And why time is not.
-    """
-    timed = policy.yardstick is not None and policy.enforces
-    gives_way = workload.asks_all(timed=False) and not workload.asks_all(timed=True)
-    if policy.call_off is not None and policy.call_off.option == "timeout":
-        why = "clients are called off by a timeout, which no work is planned for"
-    else:
-        why = "there is no deadline that clients could be short of time for"
-    return gives_way and not timed, why
-
-
-def _of_rounds(policy: Synchronous) -> Iterator[Setting]:
-    untimed, of_all = policy.deadline is None, policy.over_select == 1
-    why = "there is no deadline"
-    yield ("rounds", "policy", "enforce"), untimed and not policy.enforce, why
-    yield (
-        ("rounds", "policy", "late"),
-        policy.late == "carry" and of_all and (untimed or not policy.enforce),
-        why if untimed else "the deadline is not enforced",
-    )
-
-
-def _of_trimming(policy: Synchronous, aggregator: Aggregator, clients: int) -> Setting:
-    idle = (
-        type(aggregator) is TrimmedMean
-        and policy.late == "drop"
-        and not whole_share(aggregator.trim, clients)
-    )
-    return ("aggregation", "trim"), idle, f"this share of {clients} updates is none at all"
 
 
 def _of_aggregation(scenario: Scenario) -> Iterator[Caution]:
@@ -261,7 +170,3 @@ def _of_correlations(scenario: Scenario) -> Iterator[Caution]:
 def _varies(group: Group, number: str) -> bool:
     """Whether devices of a group can differ in a number that correlations have a name for."""
     return number == SAMPLES or not isinstance(group.draw(number), Constant | None)
-
-
-def _is_unlimited(draw: Draw) -> bool:
-    return isinstance(draw, Constant) and draw.value == math.inf
