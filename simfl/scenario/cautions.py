@@ -6,7 +6,7 @@ import numpy as np
 
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.aggregators.dp_fedavg_adaptive import DpFedAvgAdaptive
-from simfl.components.availability.week import at_first, most_at_once, quorum, week_of
+from simfl.components.availability.week import at_first, in_words, most_at_once, quorum, week_of
 from simfl.components.models import linear_layers
 from simfl.core.at_work import users_own
 from simfl.core.seeds import Seeds
@@ -110,11 +110,12 @@ def _of_quorum(scenario: Scenario) -> Iterator[Caution]:
         return
     weeks = [week_of(*schedule) for schedule in schedules]
     least = quorum(weeks, rounds.min_clients, asked)
-    if least > (most := round(most_at_once(weeks))):
+    if least > round(most := most_at_once(weeks)):
         yield (
             ("rounds", "clients" if rounds.min_clients is None else "min_clients"),
             f"a round begins once {least:,} clients are available at once; in a week never more "
-            f"than {most:,} of {scenario.devices:,} devices are online",
+            f"than {in_words(most, (group.count for group in groups))} of "
+            f"{scenario.devices:,} devices are online",
         )
 
 

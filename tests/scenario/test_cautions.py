@@ -1,5 +1,6 @@
 """What a scenario says in vain, or leaves to a default that does not suit it, is told."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,11 @@ def test_a_quorum_that_is_not_there_in_a_week_is_told() -> None:
     [(path, text)] = told(fleet=SELDOM, rounds=TINY["rounds"] | {"min_clients": count}).items()
     assert path == "rounds.min_clients"
     assert text.startswith(f"a round begins once {count} clients are available at once; in a week")
+    assert "about" not in text
     assert told(fleet=SELDOM, rounds=TINY["rounds"] | {"min_clients": 1}) == {}
+    many, all_of_them = {**SELDOM, "count": 400}, TINY["rounds"] | {"min_clients": 400}
+    estimated = told(fleet=many, rounds=all_of_them)["rounds.min_clients"]
+    assert re.search(r"in a week never more than about \d+ of 400 devices", estimated)
     assert "rounds.min_clients" not in told(fleet=SELDOM, rounds={"policy": "fedbuff"})
 
 

@@ -1,6 +1,6 @@
 """Who of a group is online during a week, before anything is simulated."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,6 +80,12 @@ def most_at_once(weeks: Sequence[Week]) -> float:
     """Return how many devices of several groups are online at one instant, at the most."""
     instants_s = np.concatenate([week.changes_s for week in weeks])
     return float(np.sum([week.at(instants_s) for week in weeks], axis=0).max(initial=0.0))
+
+
+def in_words(most: float, counts: Iterable[int]) -> str:
+    """Return how many of groups of so many devices are online: about, where some stand for all."""
+    about = "about " if max(counts) > WATCHED else ""
+    return f"{about}{round(most):,}"
 
 
 def at_first(schedule: OnlineSchedule, count: int) -> float:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from simfl.components.availability.week import in_words
 from simfl.report import formats
 from simfl.report.axes import Unit
 from simfl.report.comparison.columns import fitting, folded, longest, table_width
@@ -114,10 +115,11 @@ def sentences(facts: FleetFacts) -> list[str]:
             "work takes charge, too."
         )
     if facts.quorum > facts.most_online:
-        most, devices = round(facts.most_online), formats.count(facts.groups[-1].count)
+        most = in_words(facts.most_online, map(len, facts.members.values()))
+        devices = formats.count(facts.groups[-1].count)
         lines.append(
             f"A round begins once {formats.count(facts.quorum)} clients are available at once "
-            f"(`rounds.min_clients`); in a week never more than {formats.count(most)} of {devices} "
+            f"(`rounds.min_clients`); in a week never more than {most} of {devices} "
             "devices are online."
         )
     if math.isfinite(facts.deadline_s):
