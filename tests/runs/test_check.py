@@ -177,7 +177,7 @@ def test_a_table_of_a_run_that_ends_while_it_is_read(
         summary.write_text(told)
         return read
 
-    monkeypatch.setattr("simfl.runs.folder.files.read_table", meanwhile)
+    monkeypatch.setattr("simfl.runs.folder.run_tables.read_table", meanwhile)
     run = load(busy)
     assert (run.n_rounds, run.finished) == (1, False)
 
