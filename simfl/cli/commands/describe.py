@@ -45,19 +45,20 @@ def describe(
     if name is None and is_kind(kind):
         list_(kind, as_json)
         return
-    if name is not None and not is_kind(kind) and find(path := f"{kind}.{name}"):
-        kind, name = path, None  # a section, and a key in it
     written = columns.described(kind) if name is None else []
     descriptions: Sequence[Description | KeyDescription | columns.FileDescription]
     with shared.importing(allow_code):
         try:
             descriptions = described(kind) if name is None else [Description.find(kind, name)]
         except NameNotFound:
-            if not written and kind in {command.name for command in app.registered_commands}:
+            if name is not None and find(path := f"{kind}.{name}"):  # a section, and a key in it
+                descriptions = described(path)
+            elif not written and kind in {command.name for command in app.registered_commands}:
                 raise InputError(f"{kind!r} is a command; see `simfl {kind} --help`") from None
-            if not written:
+            elif not written:
                 raise
-            descriptions, written = written, []
+            else:
+                descriptions, written = written, []
     if as_json:
         told = [asdict(description) for description in descriptions]
         plain = told[0] if len(told) == 1 else told
