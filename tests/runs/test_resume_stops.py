@@ -195,6 +195,24 @@ def test_a_signal_that_comes_during_an_import_is_told_by_the_exit_code(tmp_path:
     assert (told.returncode, told.stderr) == (128 + signal.SIGTERM, "interrupted\n")
 
 
+@pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_waits_until_pytorch_is_imported(tmp_path: Path, signal_: signal.Signals) -> None:
+    """Of an exception in its C++ the process was aborted."""
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text(
+        f"import signal, sys\nsignal.raise_signal({int(signal_)})\nprint('imported')"
+    )
+    (tmp_path / "ended.py").write_text(
+        "import sys, time, simfl.cli.app\n"
+        "simfl.cli.app.invoke = lambda _: (exec('import torch'), time.sleep(60))\n"
+        "sys.exit(simfl.cli.main())"
+    )
+    command = [sys.executable, "-m", "ended"]
+    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert told.returncode == 128 + signal_
+    assert (told.stdout, told.stderr) == ("imported\n", "interrupted\n")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("signal_", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_killed_process_leaves_a_readable_folder_that_resumes(
