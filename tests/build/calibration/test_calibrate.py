@@ -236,7 +236,7 @@ def test_what_of_the_latency_is_a_constant_of_trainings_is_told(
     told = capsys.readouterr().out
     assert ("constant: " in told) == bool(constant)
     if constant:
-        (milliseconds,) = re.findall(r"trainings of 1 of 1 devices take (\d+) ms", told)
+        (milliseconds,) = re.findall(r"trainings of 1 of 1 device take (\d+) ms", told)
         assert int(milliseconds) == pytest.approx(300, rel=0.05)
 
 
@@ -333,7 +333,7 @@ def test_a_latency_that_was_not_measured_is_told(
         table = pilot({**PHONE, "constant": 0.0}, 31, np.random.default_rng(2), turn=0).iloc[rows]
         table.to_csv(path, index=False)
         assert main(["calibrate", str(path), "--latency", "9 ms"]) == 0
-        words = "latency: not measured of 1 of 1 devices, whose messages are all of one size; 9 ms"
+        words = "latency: not measured of 1 of 1 device, whose messages are all of one size; 9 ms"
         assert (words in capsys.readouterr().out) == told
 
 
