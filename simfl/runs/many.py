@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from simfl.build.model_facts import known_without_torch
+from simfl.core.machine.garbage import tidy
 from simfl.core.machine.limits import cores, free_memory
 from simfl.core.machine.processes import can_travel
 from simfl.core.seeds import Seeds
@@ -126,7 +127,7 @@ def _one_by_one(
     try:
         for check in checks:
             check(lambda _: None)
-            gc.collect()  # as after a run: each has dealt its own data
+            tidy()  # as after a run: each has dealt its own data
         with sharing(cores):
             for number, call in enumerate(calls):
                 try:
@@ -135,8 +136,7 @@ def _one_by_one(
                     if len(calls) == 1:
                         raise
                     failures[number] = error
-                # Devices, processes and events refer to each other: their data would stay long.
-                gc.collect()
+                tidy()
     finally:
         gc.unfreeze()
     return failures

@@ -12,6 +12,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from simfl.core.arguments import called_alike
+from simfl.core.machine.garbage import tidy
 from simfl.core.machine.processes import begin_thread, portable, started
 from simfl.errors import RunError
 
@@ -110,7 +111,7 @@ def _serve(channel: Connection) -> None:
         except Exception as error:
             say("ended", portable(error))
         else:
-            gc.collect()  # devices, processes and events refer to each other
+            tidy()
             say("ended", None)
 
 
