@@ -24,7 +24,8 @@ from simfl.report.comparison.cells import (
     ratio_text,
 )
 from simfl.runs.results.metric import Unit
-from simfl.runs.results.statistics import Figure, Ratio
+from simfl.runs.results.paired import Ratio
+from simfl.runs.results.statistics import Figure
 from simfl.scenario.parts.experiment import parse_seeds
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from simfl.papers.claims import paired, values
 from simfl.papers.measures import Record
 from simfl.report import formats
-from simfl.runs.results.statistics import Ratio
+from simfl.runs.results.paired import Ratio
 
 TIME, BYTES = "time_s to 69%", "bytes to 69%"
 SELECTORS = ("Oort", "FedCor", "FedGP", "pow-d", "FedSAE", "DP3S", "AFL")

@@ -8,7 +8,8 @@ from enum import StrEnum
 from itertools import pairwise
 
 from simfl.papers.measures import Record
-from simfl.runs.results.statistics import Figure, Ratio, Times, paired_difference, paired_ratio
+from simfl.runs.results.paired import Ratio, Times, paired_difference, paired_ratio
+from simfl.runs.results.statistics import Figure
 
 _TERM = re.compile(r"(?:(?P<times>[\d.]+) \* )?(?P<row>[^\s,*<]+)(?: (?P<plus>[+-] [\d.]+))?")
 

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from simfl.papers.claims import Claim, paired
-from simfl.runs.results.statistics import Figure, Ratio
+from simfl.runs.results.paired import Ratio
+from simfl.runs.results.statistics import Figure
 from tests.papers.records import record, rows
 
 

@@ -7,7 +7,8 @@ from functools import partial
 from simfl.report import formats
 from simfl.runs.results.compare import Cell, Column
 from simfl.runs.results.metric import Unit
-from simfl.runs.results.statistics import Figure, Interval, Ratio
+from simfl.runs.results.paired import Ratio
+from simfl.runs.results.statistics import Figure, Interval
 
 TEXT: Mapping[str, Callable[[float], str]] = {
     "share": lambda value: formats.percent(value, 2),

@@ -16,8 +16,8 @@ from simfl.runs.folder.eventlog import finite
 from simfl.runs.results.compare import Cell, Column, Comparison
 from simfl.runs.results.grouping import all_runs
 from simfl.runs.results.metric import PER_ROUND, WASTED
+from simfl.runs.results.paired import Ratio
 from simfl.runs.results.several import untrained
-from simfl.runs.results.statistics import Ratio
 
 
 def render(comparison: Comparison, form: str) -> str:

@@ -8,7 +8,8 @@ from simfl.report.comparison.sections import against_itself
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.compare import Column, Comparison
 from simfl.runs.results.metric import EPSILONS, NORMALISED, TERMINAL, times
-from simfl.runs.results.statistics import Figure, Ratio, zero_cost
+from simfl.runs.results.paired import Ratio, zero_cost
+from simfl.runs.results.statistics import Figure
 
 
 def legend(comparison: Comparison) -> list[str]:

@@ -27,9 +27,10 @@ from simfl.runs.results.metric import (
     times,
     totals,
 )
+from simfl.runs.results.paired import Ratio, paired_difference, paired_ratio
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_targets, can_reach, have_accuracy, untrained
-from simfl.runs.results.statistics import Figure, Ratio, paired_difference, paired_ratio
+from simfl.runs.results.statistics import Figure
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
+from simfl.runs.results.paired import Times
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_errors, all_metrics, have_accuracy, untrained
-from simfl.runs.results.statistics import ANY, Figure, Range, Times
+from simfl.runs.results.statistics import ANY, Figure, Range
 
 Unit = Literal["share", "time", "bytes", "energy", "count", "ratio", "number"]
 """What a number is of: says how it is written."""

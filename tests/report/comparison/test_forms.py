@@ -17,7 +17,8 @@ from simfl.report.width import PIPED
 from simfl.runs.results.compare import Column, Comparison, compare
 from simfl.runs.results.find import find_runs
 from simfl.runs.results.metric import BYTES, ROUNDS, TIME, Metric
-from simfl.runs.results.statistics import Figure, Ratio, Times, paired_ratio
+from simfl.runs.results.paired import Ratio, Times, paired_ratio
+from simfl.runs.results.statistics import Figure
 from tests.made_runs import made_run, reaches
 
 

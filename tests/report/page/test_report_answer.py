@@ -18,7 +18,8 @@ from simfl.runs.options import Options
 from simfl.runs.results.compare import compare
 from simfl.runs.results.find import find_runs
 from simfl.runs.results.grouping import by_variant
-from simfl.runs.results.statistics import Figure, Times, paired_ratio
+from simfl.runs.results.paired import Times, paired_ratio
+from simfl.runs.results.statistics import Figure
 from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches
 from tests.tiny import TINY

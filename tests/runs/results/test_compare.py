@@ -17,8 +17,9 @@ from simfl.runs.results.compare import Cell, Column, Comparison, compare
 from simfl.runs.results.find import find_runs
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.metric import Metric
+from simfl.runs.results.paired import Ratio
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.statistics import Figure, Ratio
+from simfl.runs.results.statistics import Figure
 from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches
 from tests.tiny import TINY

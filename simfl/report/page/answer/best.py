@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from simfl.report import formats
 from simfl.report.comparison.cells import TEXT
 from simfl.runs.results.grouping import Groups, all_runs
-from simfl.runs.results.statistics import ENOUGH, paired_difference
+from simfl.runs.results.paired import paired_difference
+from simfl.runs.results.statistics import ENOUGH
 
 FEW, MANY = 4, 6
 """Variants that a sentence names, where there are no more than so many; the table has all."""

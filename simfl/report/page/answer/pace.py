@@ -12,8 +12,9 @@ from simfl.report.measures import DURATION
 from simfl.report.page.answer.best import named, not_told_apart
 from simfl.runs.results.grouping import Groups
 from simfl.runs.results.metric import PER_ROUND, TIME, TIME_PER_UPDATE, figure, times
+from simfl.runs.results.paired import Ratio, paired_ratio
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.statistics import ENOUGH, Ratio, paired_ratio
+from simfl.runs.results.statistics import ENOUGH
 
 NEGLIGIBLE = 0.01
 """Share of the time below which waiting for rounds to begin is not told."""

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 from simfl.runs.results.grouping import Groups
 from simfl.runs.results.metric import BYTES, ROUNDS, TIME, figure, times
-from simfl.runs.results.statistics import Figure, Ratio, Times, paired_ratio, zero_cost
+from simfl.runs.results.paired import Ratio, Times, paired_ratio, zero_cost
+from simfl.runs.results.statistics import Figure
 
 
 @dataclass(frozen=True)
