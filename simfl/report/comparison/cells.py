@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from simfl.report import formats
-from simfl.runs.results.compare import Cell, Column
+from simfl.runs.results.column import Column
+from simfl.runs.results.compare import Cell
 from simfl.runs.results.metric import Unit
 from simfl.runs.results.paired import Ratio
 from simfl.runs.results.statistics import Figure, Interval

@@ -13,7 +13,8 @@ from simfl.report.comparison.legend import legend
 from simfl.report.comparison.sections import Section, sections
 from simfl.report.text_page import TextPage
 from simfl.runs.folder.eventlog import finite
-from simfl.runs.results.compare import Cell, Column, Comparison
+from simfl.runs.results.column import Column
+from simfl.runs.results.compare import Cell, Comparison
 from simfl.runs.results.grouping import all_runs
 from simfl.runs.results.metric import PER_ROUND, WASTED
 from simfl.runs.results.paired import Ratio

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from simfl.report import formats
 from simfl.report.comparison.sections import against_itself
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
-from simfl.runs.results.compare import Column, Comparison
+from simfl.runs.results.column import Column
+from simfl.runs.results.compare import Comparison
 from simfl.runs.results.metric import EPSILONS, NORMALISED, TERMINAL, times
 from simfl.runs.results.paired import Ratio, zero_cost
 from simfl.runs.results.statistics import Figure

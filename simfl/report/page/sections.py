@@ -15,7 +15,7 @@ from simfl.report.charts.staleness import staleness
 from simfl.report.page.devices import Devices
 from simfl.report.page.fleet_groups import by_group
 from simfl.report.page.tables import Cell, Table, mean_cell, name_cell
-from simfl.runs.results.compare import target_text
+from simfl.runs.results.column import target_text
 from simfl.runs.results.grouping import Groups, all_runs, with_clients
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_errors, all_metrics, all_targets

@@ -13,7 +13,7 @@ from typing import Any
 from simfl.core.rows import COUNTED, MOVED
 from simfl.core.target import target_of
 from simfl.report.timeline.trace_events import PHASES, Visit, metadata, nanoseconds, slice_of
-from simfl.runs.results.compare import target_text
+from simfl.runs.results.column import target_text
 
 ARROWS = 20_000
 """So many arrows are drawn in a moment; later updates have none."""

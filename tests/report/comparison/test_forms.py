@@ -14,7 +14,8 @@ from simfl.report.comparison.cells import as_long, cell_text
 from simfl.report.comparison.forms import render
 from simfl.report.comparison.sections import sections
 from simfl.report.width import PIPED
-from simfl.runs.results.compare import Column, Comparison, compare
+from simfl.runs.results.column import Column
+from simfl.runs.results.compare import Comparison, compare
 from simfl.runs.results.find import find_runs
 from simfl.runs.results.metric import BYTES, ROUNDS, TIME, Metric
 from simfl.runs.results.paired import Ratio, Times, paired_ratio

@@ -10,7 +10,7 @@ from simfl.report.page.answer.best import best_accuracy, least_error
 from simfl.report.page.answer.pace import pace
 from simfl.report.page.answer.race import race
 from simfl.report.page.answer.standings import standings
-from simfl.runs.results.compare import target_text
+from simfl.runs.results.column import target_text
 from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_targets, can_reach, have_accuracy

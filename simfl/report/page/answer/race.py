@@ -8,7 +8,7 @@ from simfl.report.comparison.cells import as_long
 from simfl.report.page.answer.best import FEW, MANY, named, not_told_apart
 from simfl.report.page.answer.pace import ONE_SEED, SEED_BY_SEED
 from simfl.report.page.answer.standings import Standing
-from simfl.runs.results.compare import target_text
+from simfl.runs.results.column import target_text
 from simfl.runs.results.statistics import ENOUGH, Figure
 
 

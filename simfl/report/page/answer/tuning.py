@@ -7,7 +7,7 @@ from collections.abc import Callable
 from simfl.core.target import metric_of
 from simfl.report import formats
 from simfl.report.comparison.cells import TEXT
-from simfl.runs.results.compare import target_text
+from simfl.runs.results.column import target_text
 from simfl.runs.tuning.trials import State, Trial, Tuning, metric_called
 from simfl.scenario.language.place import as_written
 
