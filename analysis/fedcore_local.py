@@ -12,8 +12,8 @@ from simfl.coordinators.training import TrainingCoordinator
 from simfl.core.types import Floats, Params
 from simfl.core.work import OrderBatch, Plan, WorkOrder
 from simfl.papers.item import items
+from simfl.scenario.one_variant import variant
 from simfl.scenario.scenario import read
-from simfl.scenario.variants import variant
 from simfl.sim.server.deadlines import percentile
 from simfl.training.evaluate import hold
 from simfl.training.executors.base import executors

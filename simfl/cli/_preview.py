@@ -41,7 +41,7 @@ def load(
     """
     from simfl.runs.job import refuse_an_idle_seed
     from simfl.scenario import Document, expand
-    from simfl.scenario.variants import read_with
+    from simfl.scenario.one_variant import read_with
 
     document = Document.load(file).set(*(changes or ()))
     with importing(allow_code):

@@ -29,7 +29,7 @@ def validate(
     from simfl.runs.job import refuse_an_idle_seed
     from simfl.scenario import Document, expand
     from simfl.scenario.checks import refuse
-    from simfl.scenario.variants import read_with
+    from simfl.scenario.one_variant import read_with
 
     failures: list[str] = []
     for file in files:

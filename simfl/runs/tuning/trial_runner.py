@@ -20,9 +20,10 @@ from simfl.runs.tuning.trials import State, Trial, best_of, metric_called
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.criteria import Criteria
+from simfl.scenario.one_variant import read_with, variant
 from simfl.scenario.parts.tune import COSTS, Tune
 from simfl.scenario.privacy import why_no_epsilon
-from simfl.scenario.variants import read_with, try_out, variant
+from simfl.scenario.variants import try_out
 from simfl.scenario.whole import why_no_objective
 
 
