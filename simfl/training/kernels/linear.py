@@ -19,8 +19,9 @@ from simfl.training.flat import Layout
 from simfl.training.kernels.elementwise import Pair, Undo, apply, undo_all
 from simfl.training.kernels.lanes import Lanes, row_multiple
 from simfl.training.kernels.objectives import Objective, RowGradient, RowObjective, SoftmaxObjective
-from simfl.training.kernels.stacked import StackedKernel, Step, Workspace
+from simfl.training.kernels.stacked import StackedKernel
 from simfl.training.kernels.stages import Stage, dropouts, make_factors
+from simfl.training.kernels.workspace import Step, Workspace
 
 
 class LinearKernel(StackedKernel):

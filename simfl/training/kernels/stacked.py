@@ -6,9 +6,8 @@ weight zero, whose products are exact zeros.  The width that a lane is filled up
 its own batches alone.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -24,6 +23,7 @@ from simfl.training.kernels.lanes import Reader
 from simfl.training.kernels.objectives import Objective
 from simfl.training.kernels.optimize import LaneOptimizer
 from simfl.training.kernels.steps import Steps, batch_width
+from simfl.training.kernels.workspace import Step, Workspace
 from simfl.training.passes import Segment
 
 CACHE_BYTES = 8 * 2**20
@@ -32,58 +32,6 @@ Each step reads them all, and should find them in the cache."""
 BLOCK_BYTES = 4 * 2**20
 """Targets, dropout masks and logits that are there at once."""
 MOST_LANES = 1024
-
-
-class Step(NamedTuple):
-    """One SGD step of the `a` lanes that still run.
-
-    Attributes:
-        x: `(a, width, ...)` inputs.
-        targets: `(a, width, ...)` what the outputs should be, as the objective has it.
-        weights: `(a, width, 1)` weight of each row in its batch's loss.
-        rates: `(a, 1)` learning rates.
-        record: to be written, for the objective.
-        masks: `(a, width * masks)` dropout factors; None: there is no dropout.
-    """
-
-    x: torch.Tensor
-    targets: torch.Tensor
-    weights: torch.Tensor
-    rates: torch.Tensor
-    record: tuple[torch.Tensor, ...]
-    masks: torch.Tensor | None
-
-
-class Workspace(ABC):
-    """Buffers of one chunk of lanes, and how to get their gradients."""
-
-    masks: int
-    """Dropout masks needed per row, in numbers."""
-    params: Sequence[torch.Tensor]
-    """Parts `(l, n_i)` of the models; the optimizer changes them in place."""
-
-    @abstractmethod
-    def load(self, models: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
-        """Return the parts `(l, n_i)` of models `(p,)`, copied into memory laid out like mine."""
-
-    @abstractmethod
-    def narrow(self, lanes: int) -> None:
-        """Go on with the first `lanes` lanes only."""
-
-    @abstractmethod
-    def fused(self, step: Step) -> None:
-        """Add gradients to the parameters, and store them nowhere else: plain SGD.
-
-        The step's `weights` hold minus the rate, too.
-        """
-
-    @abstractmethod
-    def compute(self, step: Step) -> Sequence[torch.Tensor]:
-        """Return parts `(a, n_i)` of the gradients of the lanes that still run."""
-
-    @abstractmethod
-    def result(self) -> list[torch.Tensor]:
-        """Return the models `(p,)`."""
 
 
 class StackedKernel(Kernel):
