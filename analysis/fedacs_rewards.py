@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simfl.coordinators.base import DIAGNOSTICS
+from simfl.coordinators.diagnostics import DIAGNOSTICS
 from simfl.core.types import Floats
 
 BLOCK = 10

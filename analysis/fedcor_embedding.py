@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from simfl.build.builder import Builder
-from simfl.coordinators.base import DIAGNOSTICS
+from simfl.coordinators.diagnostics import DIAGNOSTICS
 from simfl.runs.folder.folder import SCENARIO
 from simfl.scenario import Scenario
 from simfl.training.executors.base import executors

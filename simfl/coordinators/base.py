@@ -21,8 +21,6 @@ from simfl.core.work import WorkOrder
 from simfl.sim.coordinator import Coordinator
 
 MODEL = "model.pt"
-DIAGNOSTICS, AGGREGATOR_DIAGNOSTICS = "selector.npz", "aggregator.npz"
-"""What the selector wants to show: FedCor's embeddings, FedACS's duels and rewards."""
 
 
 @dataclass(frozen=True)

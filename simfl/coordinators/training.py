@@ -1,6 +1,5 @@
 """Real training behind the door: answers the server's questions with tensors."""
 
-import io
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -8,16 +7,10 @@ import numpy as np
 from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
-from simfl.components.selectors.base import Probe, Reports, Selector, View
+from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.answers import ProbeAnswers
-from simfl.coordinators.base import (
-    AGGREGATOR_DIAGNOSTICS,
-    DIAGNOSTICS,
-    MODEL,
-    BaseCoordinator,
-    Choosing,
-    moment,
-)
+from simfl.coordinators.base import MODEL, BaseCoordinator, Choosing, moment
+from simfl.coordinators.diagnostics import diagnostics
 from simfl.coordinators.early import EarlyResults
 from simfl.coordinators.global_model import GlobalModel
 from simfl.coordinators.guarded_aggregator import GuardedAggregator
@@ -264,20 +257,8 @@ class TrainingCoordinator(BaseCoordinator):
 
     @override
     def artifacts(self) -> dict[str, bytes]:
-        files = {MODEL: self._global.dump(self.model)}
-        parts: dict[str, Selector | Aggregator] = {
-            DIAGNOSTICS: self._selector,
-            AGGREGATOR_DIAGNOSTICS: self._guarded.aggregator,
-        }
-        for file, part in parts.items():
-            with blaming(part, "showing its state"):
-                shown = part.diagnostics()
-                expect(isinstance(shown, Mapping), "arrays by name", type(shown).__name__)
-            if shown:
-                buffer = io.BytesIO()
-                np.savez(buffer, **shown)  # type: ignore[arg-type]  # names of arrays
-                files[file] = buffer.getvalue()
-        return files
+        shown = diagnostics(self._selector, self._guarded.aggregator)
+        return {MODEL: self._global.dump(self.model), **shown}
 
     @override
     def state_dict(self) -> dict[str, Any]:

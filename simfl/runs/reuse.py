@@ -7,7 +7,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from simfl.coordinators.base import AGGREGATOR_DIAGNOSTICS, DIAGNOSTICS, MODEL
+from simfl.coordinators.base import MODEL
+from simfl.coordinators.diagnostics import AGGREGATOR_DIAGNOSTICS, DIAGNOSTICS
 from simfl.core.arguments import called
 from simfl.core.files import failure, write_output
 from simfl.errors import InputError
