@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from simfl.coordinators.ledger import Execute
+from simfl.coordinators.ledger import Execute, Ledger
 from simfl.core.work import WorkOrder, WorkResult
 
 
@@ -12,11 +12,12 @@ class EarlyResults:
     Those from before an interruption are lost with it; they are computed again when needed.
 
     Args:
-        execute: computes them again.
+        ledger: has counted them, and computes all others.
+        execute: computes those again that were lost.
     """
 
-    def __init__(self, execute: Execute) -> None:
-        self._execute = execute
+    def __init__(self, ledger: Ledger, execute: Execute) -> None:
+        self._ledger, self._execute = ledger, execute
         self._kept: dict[tuple[int, int], tuple[WorkOrder, WorkResult | None]] = {}
 
     def __contains__(self, order: WorkOrder) -> bool:
@@ -35,8 +36,11 @@ class EarlyResults:
         """Forget the result of `order`; return whether there was one."""
         return self._kept.pop(order.key, None) is not None
 
-    def take(self, orders: Sequence[WorkOrder]) -> list[WorkResult]:
-        """Return the results of those `orders` that were computed early, to be kept no longer."""
+    def collect(self, orders: Sequence[WorkOrder]) -> list[WorkResult]:
+        """Return the results of `orders`, in canonical order; early ones are kept no longer."""
         taken = [self._kept.pop(order.key) for order in orders if order in self]
         lost = [order for order, result in taken if result is None]
-        return [result for _, result in taken if result is not None] + list(self._execute(lost))
+        early = [result for _, result in taken if result is not None] + [*self._execute(lost)]
+        there = {result.order.key for result in early}
+        fresh = self._ledger.collect(order for order in orders if order.key not in there)
+        return sorted([*early, *fresh], key=lambda result: result.order.key)

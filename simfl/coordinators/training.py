@@ -60,7 +60,7 @@ class TrainingCoordinator(BaseCoordinator):
         self._versions = ModelVersions(model.initial)
         self._nominal = nominal
         self._path = path
-        self._early = EarlyResults(self._execute)
+        self._early = EarlyResults(self.ledger, self._execute)
         self._answers = ProbeAnswers(executor, choosing.seeds, self._train_aside)
 
     @property
@@ -139,7 +139,7 @@ class TrainingCoordinator(BaseCoordinator):
         self, arrivals: Mapping[_Key, Arrival]
     ) -> tuple[list[WorkResult], list[_Key]]:
         """Return the results that count, and whose are no finite numbers."""
-        results = self._collect([arrival.order for arrival in arrivals.values()])
+        results = self._early.collect([arrival.order for arrival in arrivals.values()])
         good = [result for result in results if is_sound(result)]
         return good, [result.order.key for result in results if not is_sound(result)]
 
@@ -203,13 +203,6 @@ class TrainingCoordinator(BaseCoordinator):
         sizes = self._executor.task.data.sizes
         samples = [int(sizes[arrival.order.client]) for arrival in arrivals]
         return self._guarded.weights(arrivals, samples)
-
-    def _collect(self, orders: Sequence[WorkOrder]) -> list[WorkResult]:
-        """Return the results of `orders`, those computed early included, in canonical order."""
-        early = self._early.take(orders)
-        taken = {result.order.key for result in early}
-        fresh = self.ledger.collect(order for order in orders if order.key not in taken)
-        return sorted([*early, *fresh], key=lambda result: result.order.key)
 
     def _contribution(self, result: WorkResult, arrival: Arrival) -> Contribution:
         """Return what the server receives of `result`."""
