@@ -36,7 +36,7 @@ from simfl.runs.progress import Reporter
 from simfl.runs.results.result import RunResult
 from simfl.scenario.checks import components
 from simfl.sim.coordinator import Coordinator
-from simfl.sim.policies.base import main
+from simfl.sim.rounds import main
 from simfl.sim.server.server import Server
 from simfl.sim.timeline import Listener, Timeline
 

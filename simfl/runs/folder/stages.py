@@ -10,7 +10,7 @@ from simfl.coordinators.replaying import ReplayingCoordinator
 from simfl.runs.folder.folder import SCENARIO, past_names, read_provenance
 from simfl.scenario import Scenario
 from simfl.sim.coordinator import Coordinator
-from simfl.sim.policies.base import RuleChange
+from simfl.sim.rounds import RuleChange
 from simfl.sim.server.server import Server
 
 Stage = tuple[float, Scenario]

@@ -19,7 +19,8 @@ from simfl.core.seeds import Seeds
 from simfl.sim.battery import Batteries
 from simfl.sim.fleet import DeviceGroup, Fleet, OnOffline, Power
 from simfl.sim.networks.base import networks
-from simfl.sim.policies.base import main, policies
+from simfl.sim.policies.base import policies
+from simfl.sim.rounds import main
 from simfl.sim.server.server import Server
 from simfl.sim.server.settings import Prices, Settings, Stop
 from simfl.sim.timeline import Timeline
