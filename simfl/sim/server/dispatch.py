@@ -18,8 +18,8 @@ from simfl.sim.server.background import interrupt
 from simfl.sim.server.candidates import Candidates
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.planning import Planner
+from simfl.sim.server.silence import Silence
 from simfl.sim.server.state import RunState
-from simfl.sim.server.waiting import Waiting
 from simfl.sim.timeline import ROUNDING
 
 Inbox = list[Participation]
@@ -37,7 +37,7 @@ class Dispatch:
         planner: says what a client is to do.
         devices: do it.
         accounting: books it.
-        waiting: ends a run in which nothing comes back any more.
+        silence: ends a run in which nothing comes back any more.
         under_way: who is at work, by client.
     """
 
@@ -47,7 +47,7 @@ class Dispatch:
     planner: Planner
     devices: Devices
     accounting: Accounting
-    waiting: Waiting
+    silence: Silence
     under_way: dict[int, Participation] = field(default_factory=dict, init=False)
     _unsettled: dict[tuple[int, int], Participation] = field(default_factory=dict, init=False)
     _abandoning: bool = field(default=False, init=False)
@@ -184,7 +184,7 @@ class Dispatch:
         part.process = None
         self.candidates.release(part.client)
         if not self._abandoning:
-            self.waiting.over(heard=part.errand.end == "arrived")
+            self.silence.over(heard=part.errand.end == "arrived")
         if not part.arrived and not self._abandoning:
             reported = part.kept_back and part.errand.end == "arrived"
             self.discard(part, "filtered" if reported else part.errand.end or "unfinished")

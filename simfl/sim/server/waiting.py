@@ -24,12 +24,6 @@ TRIES = 16
 PATIENCE_S = 30 * 86_400.0
 """How long some, but never enough, may be available before a quorum is given up."""
 
-IN_VAIN = 2_000
-"""Participations in a row that bring no update, before a run that has no other end is given up."""
-
-DAY_S, WEEK_S = 86_400.0, 7 * 86_400.0
-"""How long that lasts at the least: rates may follow the day, and who comes and goes the week."""
-
 _NOBODY = "nobody will be available again"
 
 
@@ -57,7 +51,6 @@ class Waiting:
         self._candidates = candidates
         self._seeds = seeds
         self._alarm_s = -math.inf
-        self._in_vain, self._heard_s, self._heard_round = 0, 0.0, 0
         self.awaited = ""
         self.closes_s = math.inf
 
@@ -164,27 +157,6 @@ class Waiting:
         elif back_s != self._alarm_s:
             self._alarm_s = back_s
             self._state.timeline.at(back_s).callbacks.append(self._state.stir)
-
-    def over(self, heard: bool) -> None:
-        """Take note that a participation is over, of which the server has `heard` or has not.
-
-        It ends the run if nothing is heard any more and no stopping rule will be met meanwhile.
-        """
-        state, stop = self._state, self._state.settings.stop
-        # Rounds in which nothing comes count, move bytes and spend energy.
-        ends = {stop.rounds, stop.size, stop.energy_j} != {None} and self._heard_round < state.round
-        if heard or ends or stop.time_s is not None:
-            self._in_vain, self._heard_s, self._heard_round = 0, state.timeline.now, state.round
-        self._in_vain += not heard
-        lasts_s = state.timeline.now - self._heard_s
-        if self._in_vain < IN_VAIN or lasts_s < DAY_S:
-            return
-        if lasts_s >= WEEK_S or self._candidates.stay:
-            length = "week" if lasts_s >= WEEK_S else "day"
-            state.finish(  # in words that are the same for all seeds
-                f"no update came for more than a {length}, from {IN_VAIN:,} participations or "
-                "more, and `rounds.stop` names no time"
-            )
 
     def _present(self, most: int, among: Ids | None = None) -> int:
         """Return how many (of `among`) can take part now, `most` or more: `most`."""

@@ -1,0 +1,42 @@
+"""Silence: work goes out and nothing comes back, in a run that nothing else would end."""
+
+from simfl.sim.server.candidates import Candidates
+from simfl.sim.server.state import RunState
+
+IN_VAIN = 2_000
+"""Participations in a row that bring no update, before the run is given up."""
+
+DAY_S, WEEK_S = 86_400.0, 7 * 86_400.0
+"""How long that lasts at the least: rates may follow the day, and who comes and goes the week."""
+
+
+class Silence:
+    """Ends the run if nothing is heard any more and no stopping rule will be met meanwhile.
+
+    Args:
+        state: of the run.
+        candidates: say whether anybody ever leaves.
+    """
+
+    def __init__(self, state: RunState, candidates: Candidates) -> None:
+        self._state = state
+        self._candidates = candidates
+        self._in_vain, self._heard_s, self._heard_round = 0, 0.0, 0
+
+    def over(self, heard: bool) -> None:
+        """Take note that a participation is over, of which the server has `heard` or has not."""
+        state, stop = self._state, self._state.settings.stop
+        # Rounds in which nothing comes count, move bytes and spend energy.
+        ends = {stop.rounds, stop.size, stop.energy_j} != {None} and self._heard_round < state.round
+        if heard or ends or stop.time_s is not None:
+            self._in_vain, self._heard_s, self._heard_round = 0, state.timeline.now, state.round
+        self._in_vain += not heard
+        lasts_s = state.timeline.now - self._heard_s
+        if self._in_vain < IN_VAIN or lasts_s < DAY_S:
+            return
+        if lasts_s >= WEEK_S or self._candidates.stay:
+            length = "week" if lasts_s >= WEEK_S else "day"
+            state.finish(  # in words that are the same for all seeds
+                f"no update came for more than a {length}, from {IN_VAIN:,} participations or "
+                "more, and `rounds.stop` names no time"
+            )
