@@ -22,6 +22,7 @@ from simfl.sim.server.active_clients import ActiveClients
 from simfl.sim.server.aggregation import Aggregation
 from simfl.sim.server.background import Background, Waits
 from simfl.sim.server.candidates import Candidates
+from simfl.sim.server.closing import Closing
 from simfl.sim.server.deadlines import Stragglers, percentile
 from simfl.sim.server.dispatch import Dispatch
 from simfl.sim.server.planning import Planner
@@ -87,13 +88,13 @@ class Server:
         self._round_end = RoundEnd(state, coordinator, accounting)
         self._aggregation = Aggregation(state, coordinator, dispatch, self._round_end, self.history)
         self._background = Background(timeline)
-        self._waiting = waiting
+        self._waiting, self._closing = waiting, Closing(timeline)
         self._planner = planner
         self.under_way = dispatch.under_way
         self.finish, self.stir = state.finish, state.stir
         self.until_somebody, self.until_change = waiting.until_somebody, waiting.until_change
         self.select = self.selection.select
-        self.closing = waiting.closing
+        self.closing = self._closing.closing
         self.send_all, self.call_off = dispatch.send_all, dispatch.call_off
         self.discard, self.reject_surplus = dispatch.discard, dispatch.reject_surplus
         self.too_stale = dispatch.too_stale
@@ -124,8 +125,8 @@ class Server:
         """What the run waits for now, in words; cheap, for whoever shows that it is alive."""
         if self.under_way:
             what = f"{len(self.under_way)} at work: {few(map(str, self.under_way))}"
-            if self.timeline.now <= self._waiting.closes_s < float("inf"):
-                what += f"; until {self._waiting.closes_s:.10g} s at most"
+            if self.timeline.now <= self._closing.closes_s < float("inf"):
+                what += f"; until {self._closing.closes_s:.10g} s at most"
         elif self.candidates.busy:
             what = f"{self.candidates.busy} who answer the selector"
         else:

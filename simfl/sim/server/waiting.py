@@ -1,7 +1,7 @@
-"""Waiting: can anybody ever do anything again, when is it worth a look, when may a round close?"""
+"""Waiting: can anybody ever do anything again, and when is it worth a look?"""
 
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from typing import Any
 
 import simpy
@@ -9,10 +9,8 @@ import simpy
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 from simfl.core.words import numbered
-from simfl.sim.errand_process import ErrandProcess
 from simfl.sim.server.background import Waits
 from simfl.sim.server.candidates import Candidates
-from simfl.sim.server.participation import Participation
 from simfl.sim.server.state import RunState
 
 Among = Callable[[], Ids | None]
@@ -32,9 +30,7 @@ def _everybody() -> None:
 
 
 class Waiting:
-    """Waits until devices are there, or have done what a round needs.
-
-    It ends the run when nobody ever will be there.
+    """Waits until devices are there; ends the run when nobody ever will be.
 
     Args:
         state: of the run.
@@ -43,7 +39,6 @@ class Waiting:
 
     Attributes:
         awaited: what is waited for, in words ("": nothing), also while it is looked for anew.
-        closes_s: when the round closes at the latest (inf: whenever all have stopped).
     """
 
     def __init__(self, state: RunState, candidates: Candidates, seeds: Seeds) -> None:
@@ -52,7 +47,6 @@ class Waiting:
         self._seeds = seeds
         self._alarm_s = -math.inf
         self.awaited = ""
-        self.closes_s = math.inf
 
     def anyone(self, among: Ids | None = None) -> bool:
         """Return whether somebody (of `among`) can take part now."""
@@ -105,49 +99,6 @@ class Waiting:
         never = "nobody finds anything useful to do"
         yield from self._wait(back_s, "a client with something useful to do", never)
         self.awaited = ""
-
-    def closing(
-        self, parts: Sequence[Participation], limit_s: float, enough: int | None = None
-    ) -> simpy.Event:
-        """Return an event for when a round may close.
-
-        That is when `enough` of `parts` have arrived or all have stopped, be it before now,
-        whatever else happens at that very instant (or what rounding puts later) included, or
-        `limit_s` from now.  Where nobody was sent, the server learns of it only when the time is
-        up.
-        """
-        timeline = self._state.timeline
-        event = simpy.Event(timeline)
-        arrived, working = 0, len(parts)
-        at_work = {part.client: part for part in parts if part.process is not None}
-        self.closes_s = timeline.now + limit_s
-
-        def close(_: simpy.Event) -> None:
-            if not event.triggered:
-                event.succeed()
-
-        def count(part: Participation) -> None:
-            nonlocal arrived, working
-            arrived, working = arrived + part.arrived, working - 1
-            if not working:  # nothing is left that rounding could put later
-                timeline.deadline(timeline.now).callbacks.append(close)
-            elif part.arrived and arrived == enough:
-                timeline.time_up(timeline.now).callbacks.append(close)
-
-        def over(process: simpy.Event) -> None:
-            assert isinstance(process, ErrandProcess)
-            count(at_work[process.errand.device])
-
-        for part in parts:
-            if part.process is None:
-                count(part)
-            else:
-                part.process.callbacks.append(over)
-        if limit_s < math.inf:
-            timeline.time_up(self.closes_s).callbacks.append(close)
-        elif not parts:
-            event.succeed()
-        return event
 
     def stir_on_return(self) -> None:
         """Let the state's `change` fire when next somebody comes back."""

@@ -1,0 +1,65 @@
+"""Closing: when a round may close."""
+
+import math
+from collections.abc import Sequence
+
+import simpy
+
+from simfl.sim.errand_process import ErrandProcess
+from simfl.sim.server.participation import Participation
+from simfl.sim.timeline import Timeline
+
+
+class Closing:
+    """Watches over those whom a round waits for.
+
+    Attributes:
+        closes_s: when the round closes at the latest (inf: whenever all have stopped).
+    """
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self.closes_s = math.inf
+
+    def closing(
+        self, parts: Sequence[Participation], limit_s: float, enough: int | None = None
+    ) -> simpy.Event:
+        """Return an event for when a round may close.
+
+        That is when `enough` of `parts` have arrived or all have stopped, be it before now,
+        whatever else happens at that very instant (or what rounding puts later) included, or
+        `limit_s` from now.  Where nobody was sent, the server learns of it only when the time is
+        up.
+        """
+        timeline = self._timeline
+        event = simpy.Event(timeline)
+        arrived, working = 0, len(parts)
+        at_work = {part.client: part for part in parts if part.process is not None}
+        self.closes_s = timeline.now + limit_s
+
+        def close(_: simpy.Event) -> None:
+            if not event.triggered:
+                event.succeed()
+
+        def count(part: Participation) -> None:
+            nonlocal arrived, working
+            arrived, working = arrived + part.arrived, working - 1
+            if not working:  # nothing is left that rounding could put later
+                timeline.deadline(timeline.now).callbacks.append(close)
+            elif part.arrived and arrived == enough:
+                timeline.time_up(timeline.now).callbacks.append(close)
+
+        def over(process: simpy.Event) -> None:
+            assert isinstance(process, ErrandProcess)
+            count(at_work[process.errand.device])
+
+        for part in parts:
+            if part.process is None:
+                count(part)
+            else:
+                part.process.callbacks.append(over)
+        if limit_s < math.inf:
+            timeline.time_up(self.closes_s).callbacks.append(close)
+        elif not parts:
+            event.succeed()
+        return event
