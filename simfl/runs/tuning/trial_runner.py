@@ -16,15 +16,14 @@ from simfl.runs.job import Job, jobs
 from simfl.runs.options import Options
 from simfl.runs.results.result import RunResult
 from simfl.runs.run_jobs import run_jobs
+from simfl.runs.tuning.looked_for import looked_for, refuse_unknown
 from simfl.runs.tuning.trials import State, Trial, best_of, metric_called
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.criteria import Criteria
 from simfl.scenario.one_variant import read_with, variant
-from simfl.scenario.parts.tune import COSTS, Tune
-from simfl.scenario.privacy import why_no_epsilon
+from simfl.scenario.parts.tune import COSTS
 from simfl.scenario.variants import try_out
-from simfl.scenario.whole import why_no_objective
 
 
 class TrialRunner:
@@ -64,9 +63,9 @@ class TrialRunner:
         go_on: bool,
     ) -> None:
         self.base = read_with(document, [variant] if variant else [])
-        self.spec = _looked_for(self.base, document.source, variant)
+        self.spec = looked_for(self.base, document.source, variant)
         self._tuned = try_out(document, self.spec, variant)
-        _refuse_unknown(self.spec, self._tuned)
+        refuse_unknown(self.spec, self._tuned)
         self.choices = self.spec.parameters
         self.every = self._tuned.evaluation.every
         measured, evaluation = self.spec.measured, self._tuned.evaluation
@@ -145,7 +144,7 @@ class TrialRunner:
         ]
         refuse({job.variant: job.scenario for job in todo}, trains=not self._options.time_only)
         for job in todo:
-            _refuse_unknown(self.spec, job.scenario)
+            refuse_unknown(self.spec, job.scenario)
         return todo
 
     def _bounded(self, scenario: Scenario, seeds: int, folder: Path) -> Scenario:
@@ -203,50 +202,3 @@ class TrialRunner:
         known = sorted(map(self._cost, runs))
         least = median([*[self._best_case] * (seeds - len(known)), *known])
         return least == math.inf or (best is not None and least >= best.cost)
-
-
-def _looked_for(scenario: Scenario, source: str, variant: str | None) -> Tune:
-    """Return what is looked for.
-
-    Args:
-        scenario: with its variants.
-        source: what messages call the file.
-        variant: the one that is tuned, if it was said.
-
-    Raises:
-        InputError: the scenario does not say, or it stands for more than one.
-    """
-    if scenario.tune is None:
-        besides = called(", and no --parameter and --objective were given", "")
-        raise InputError(
-            f"{source} does not say what to look for: it has no `tune` section{besides}"
-        )
-    if scenario.sweep is not None:
-        without = called("--set sweep=null", "document.set('sweep=null')")
-        raise InputError(
-            f"a scenario is swept or tuned, not both: it has a `sweep`, which {without} takes away"
-        )
-    if scenario.variants and variant is None:
-        names = ", ".join(scenario.variants)
-        asked = called("--variant", "variant")
-        raise InputError(f"one variant is tuned; name it with {asked}, one of: {names}")
-    return scenario.tune
-
-
-def _refuse_unknown(spec: Tune, scenario: Scenario) -> None:
-    """Refuse a choice of which nobody will know what it is judged by.
-
-    Raises:
-        ScenarioError: naming what asks for it.
-    """
-    if why := why_no_objective(spec, scenario):
-        raise ScenarioError(f"tune.objective: {why}")
-    if "epsilon" in spec.limits and (why := why_no_epsilon(scenario)):
-        raise ScenarioError(f"tune.under: no epsilon will be told: {why}")
-    asked = {"objective": [spec.measured], "under": spec.limits}
-    for key, names in asked.items():
-        if "energy" in names and not scenario.powered:
-            raise ScenarioError(
-                f"tune.{key}: no group of the fleet says what `power` it takes, so that no energy "
-                "is known"
-            )
