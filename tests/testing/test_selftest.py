@@ -6,7 +6,7 @@ import math
 import pytest
 
 from simfl.cli import main
-from simfl.sim.networks.fair_link import FairLink
+from simfl.sim.networks.links.fair_link import FairLink
 from simfl.testing.virtual_time import selftest
 from simfl.testing.virtual_time.selftest import Check
 

@@ -7,10 +7,10 @@ from typing import Any
 import simpy
 
 from simfl.sim.networks.base import Transfer
-from simfl.sim.networks.buffered_link import BufferedLink
-from simfl.sim.networks.fair_link import FairLink
-from simfl.sim.networks.fair_tree import FairTree
-from simfl.sim.networks.fifo_link import FifoLink
+from simfl.sim.networks.links.buffered_link import BufferedLink
+from simfl.sim.networks.links.fair_link import FairLink
+from simfl.sim.networks.links.fair_tree import FairTree
+from simfl.sim.networks.links.fifo_link import FifoLink
 from simfl.sim.networks.rate_trace import Factors
 from simfl.sim.timeline import Timeline
 

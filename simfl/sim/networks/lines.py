@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from simfl.core.types import Floats, Ids
-from simfl.sim.networks.buffered_link import BufferedLink
-from simfl.sim.networks.fair_link import FairLink
-from simfl.sim.networks.fair_tree import FairTree
-from simfl.sim.networks.fifo_link import FifoLink
 from simfl.sim.networks.line import Line
+from simfl.sim.networks.links.buffered_link import BufferedLink
+from simfl.sim.networks.links.fair_link import FairLink
+from simfl.sim.networks.links.fair_tree import FairTree
+from simfl.sim.networks.links.fifo_link import FifoLink
 from simfl.sim.networks.rate_trace import Factors
 from simfl.sim.timeline import Timeline
 

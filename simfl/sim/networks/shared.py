@@ -15,13 +15,13 @@ from simfl.core.types import Floats, Ids
 from simfl.core.units import DataSize, Duration, LinkRate, Ratio
 from simfl.sim.jitter import Jitter
 from simfl.sim.networks.base import Direction, Links, Network, networks
-from simfl.sim.networks.buffered_link import BufferedLink
-from simfl.sim.networks.fair_link import FairLink
-from simfl.sim.networks.fifo_link import FifoLink
 from simfl.sim.networks.lines import Lines, MakeLink
+from simfl.sim.networks.links.buffered_link import BufferedLink
+from simfl.sim.networks.links.fair_link import FairLink
+from simfl.sim.networks.links.fifo_link import FifoLink
+from simfl.sim.networks.links.sender_link import SenderLink
 from simfl.sim.networks.polling import PolledLinks
 from simfl.sim.networks.rate_trace import RateTrace
-from simfl.sim.networks.sender_link import SenderLink
 from simfl.sim.networks.shared_links import SharedLinks
 from simfl.sim.timeline import Timeline
 

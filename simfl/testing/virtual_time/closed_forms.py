@@ -12,8 +12,8 @@ from simfl.core.types import Floats
 from simfl.scenario.parts.correlation import Correlations
 from simfl.sim.battery import Batteries
 from simfl.sim.fleet import Power
-from simfl.sim.networks.fair_link import FairLink
-from simfl.sim.networks.fair_tree import FairTree
+from simfl.sim.networks.links.fair_link import FairLink
+from simfl.sim.networks.links.fair_tree import FairTree
 from simfl.testing.virtual_time.handmade import make_fleet, simulate, transfer_ends
 
 Pair = tuple[float, float]

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from simfl.sim.networks.base import Links, Transfer, networks
-from simfl.sim.networks.fair_link import FairLink, Flow
-from simfl.sim.networks.fair_tree import FairTree
-from simfl.sim.networks.fifo_link import FifoLink
-from simfl.sim.networks.slow_start import PACKET
+from simfl.sim.networks.links.fair_link import FairLink, Flow
+from simfl.sim.networks.links.fair_tree import FairTree
+from simfl.sim.networks.links.fifo_link import FifoLink
+from simfl.sim.networks.links.slow_start import PACKET
 from simfl.sim.timeline import Timeline
 
 BITS = 8.0 * PACKET

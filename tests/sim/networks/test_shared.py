@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, networks
-from simfl.sim.networks.slow_start import PACKET
+from simfl.sim.networks.links.slow_start import PACKET
 from simfl.sim.timeline import Timeline
 from simfl.testing.circumstances import circumstances
 from tests.sim.networks.flows import bind, fired

@@ -23,7 +23,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from simfl.sim.networks.fair_link import FairLink, Flow, bit_rate, in_units
+from simfl.sim.networks.links.fair_link import FairLink, Flow, bit_rate, in_units
 
 
 class FairTree:

@@ -15,7 +15,7 @@ alike the window begins at three quarters of what it ends with, and nothing is l
 import math
 from typing import NamedTuple
 
-from simfl.sim.networks.slow_start import PACKET, idles_s, waits_s
+from simfl.sim.networks.links.slow_start import PACKET, idles_s, waits_s
 
 _KEPT = 0.75
 

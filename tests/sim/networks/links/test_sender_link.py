@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.sim.networks.fifo_link import FifoLink
-from simfl.sim.networks.sender_link import SenderLink
+from simfl.sim.networks.links.fifo_link import FifoLink
+from simfl.sim.networks.links.sender_link import SenderLink
 from tests.sim.networks.flows import BITS, Start, ends_over, sizes, starting
 
 WINDOW = 10 * BITS

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.sim.networks.fifo_link import FifoLink
+from simfl.sim.networks.links.fifo_link import FifoLink
 from tests.sim.networks.flows import BITS, Start, ends_over, sizes, starting
 from tests.sim.networks.packets import Queue
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.sim.networks.fair_link import Flow
-from simfl.sim.networks.fair_tree import FairTree
+from simfl.sim.networks.links.fair_link import Flow
+from simfl.sim.networks.links.fair_tree import FairTree
 from tests.counting import calls
 from tests.sim.networks.flows import played, slow_ends
 

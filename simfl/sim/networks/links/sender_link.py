@@ -14,8 +14,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from simfl.sim.networks.fifo_link import FifoLink
-from simfl.sim.networks.windowed_flow import ROUNDING, Flow
+from simfl.sim.networks.links.fifo_link import FifoLink
+from simfl.sim.networks.links.windowed_flow import ROUNDING, Flow
 
 HELD_S = 1e-3 * 1448 / 2280
 """For so long a connection's packets may queue at the rate that its window promises: 1 ms, in which

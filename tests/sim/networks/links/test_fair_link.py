@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.sim.networks.fair_link import FairLink, Flow
+from simfl.sim.networks.links.fair_link import FairLink, Flow
 from tests.counting import bytes_kept, calls
 from tests.sim.networks.flows import Start, ends_brute, played
 

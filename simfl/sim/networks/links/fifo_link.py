@@ -19,8 +19,8 @@ from heapq import heappop, heappush, heapreplace
 from itertools import count
 from typing import Any
 
-from simfl.sim.networks.slow_start import PACKET
-from simfl.sim.networks.windowed_flow import ROUNDING, Flow
+from simfl.sim.networks.links.slow_start import PACKET
+from simfl.sim.networks.links.windowed_flow import ROUNDING, Flow
 
 _FREE = 1 / 3
 """Of a buffer: what has to be free before more is put into it (Linux: `sk_stream_min_wspace`)."""

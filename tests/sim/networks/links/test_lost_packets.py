@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simfl.sim.networks import slow_start
 from simfl.sim.networks.base import networks
-from simfl.sim.networks.lost_packets import Delay, delay
-from simfl.sim.networks.slow_start import PACKET
+from simfl.sim.networks.links import slow_start
+from simfl.sim.networks.links.lost_packets import Delay, delay
+from simfl.sim.networks.links.slow_start import PACKET
 from simfl.sim.timeline import Timeline
 from simfl.testing.circumstances import circumstances
 from tests.sim.networks.flows import bind, fired

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simfl.sim.networks.base import networks
-from simfl.sim.networks.slow_start import PACKET, waits_s
+from simfl.sim.networks.links.slow_start import PACKET, waits_s
 from simfl.sim.timeline import Timeline
 from tests.sim.networks.flows import bind, fired
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.sim.networks.buffered_link import BufferedLink, Flow
+from simfl.sim.networks.links.buffered_link import BufferedLink, Flow
 from tests.sim.networks.flows import Start, ends_brute, fill
 
 
