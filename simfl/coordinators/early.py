@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from simfl.coordinators.ledger import Execute, Ledger
+from simfl.core.types import OrderKey
 from simfl.core.work import WorkOrder, WorkResult
 
 
@@ -18,7 +19,7 @@ class EarlyResults:
 
     def __init__(self, ledger: Ledger, execute: Execute) -> None:
         self._ledger, self._execute = ledger, execute
-        self._kept: dict[tuple[int, int], tuple[WorkOrder, WorkResult | None]] = {}
+        self._kept: dict[OrderKey, tuple[WorkOrder, WorkResult | None]] = {}
 
     def __contains__(self, order: WorkOrder) -> bool:
         return order.key in self._kept

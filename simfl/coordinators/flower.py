@@ -17,6 +17,7 @@ from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.base import MODEL, BaseCoordinator, Choosing
 from simfl.coordinators.flower_clients import FlowerClients, described, flower, manager, proxy
 from simfl.core.evaluation import Evaluation
+from simfl.core.types import OrderKey
 from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import ComponentError, InputError, RunError
 from simfl.sim.coordinator import Aggregated, Arrival
@@ -46,8 +47,8 @@ class FlowerCoordinator(BaseCoordinator):
         self._proxies = {number: proxy(number, clients) for number in range(count)}
         self._manager = manager(self._proxies)
         self._chosen: dict[int, Any] = {}  # instructions by client, of the last selection
-        self._given: dict[tuple[int, int], Any] = {}
-        self._fitted: dict[tuple[int, int], Any] = {}
+        self._given: dict[OrderKey, Any] = {}
+        self._fitted: dict[OrderKey, Any] = {}
         self._failed: dict[int, BaseException] = {}  # by client
         self.parameters = self._initial()
 

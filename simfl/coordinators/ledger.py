@@ -7,6 +7,7 @@ energy, and is never trained.
 
 from collections.abc import Callable, Iterable, Sequence
 
+from simfl.core.types import OrderKey
 from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import RunError
 
@@ -29,7 +30,7 @@ class Ledger:
 
     def __init__(self, execute: Execute) -> None:
         self._execute = execute
-        self._open: dict[tuple[int, int], WorkOrder] = {}
+        self._open: dict[OrderKey, WorkOrder] = {}
         self.issued = self.dropped = self.computed = 0
 
     @property

@@ -6,6 +6,7 @@ import numpy as np
 
 from simfl.components.aggregators.base import Contribution
 from simfl.components.selectors.base import RoundOutcome, Selector
+from simfl.core.types import OrderKey
 from simfl.sim.coordinator import Arrival
 
 
@@ -13,7 +14,7 @@ def outcome_of(
     round_: int,
     selected: Sequence[int],
     contributions: Sequence[Contribution],
-    arrivals: Mapping[tuple[int, int], Arrival],
+    arrivals: Mapping[OrderKey, Arrival],
     selector: Selector,
     layers: tuple[int, ...],
 ) -> RoundOutcome:

@@ -22,14 +22,11 @@ from simfl.core.blame import blaming
 from simfl.core.evaluation import Evaluation
 from simfl.core.readonly import read_only
 from simfl.core.returned import expect
-from simfl.core.types import Floats, Params
+from simfl.core.types import Floats, OrderKey, Params
 from simfl.core.work import OrderBatch, Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Aggregated, Arrival
 from simfl.training.executors.base import Executor
 from simfl.training.executors.sums import Sum, is_sound
-
-_Key = tuple[int, int]
-"""Of an order, see `WorkOrder.key`."""
 
 
 class TrainingCoordinator(BaseCoordinator):
@@ -136,8 +133,8 @@ class TrainingCoordinator(BaseCoordinator):
         )
 
     def _sound_results(
-        self, arrivals: Mapping[_Key, Arrival]
-    ) -> tuple[list[WorkResult], list[_Key]]:
+        self, arrivals: Mapping[OrderKey, Arrival]
+    ) -> tuple[list[WorkResult], list[OrderKey]]:
         """Return the results that count, and whose are no finite numbers."""
         results = self._early.collect([arrival.order for arrival in arrivals.values()])
         good = [result for result in results if is_sound(result)]
@@ -175,7 +172,7 @@ class TrainingCoordinator(BaseCoordinator):
         self._nominal = rules._nominal
         self._answers.end_all()
 
-    def _added_up(self, arrivals: Mapping[_Key, Arrival]) -> Sum | None:
+    def _added_up(self, arrivals: Mapping[OrderKey, Arrival]) -> Sum | None:
         """Train what arrived and add it up; None: models are needed singly, or better so."""
         arrived = [arrivals[key] for key in sorted(arrivals)]
         worth = self._executor.worth_adding_up(len(arrived), self.model.nbytes)
@@ -217,7 +214,7 @@ class TrainingCoordinator(BaseCoordinator):
         round_: int,
         selected: Sequence[int],
         contributions: Sequence[Contribution],
-        arrivals: Mapping[_Key, Arrival],
+        arrivals: Mapping[OrderKey, Arrival],
     ) -> None:
         outcome = outcome_of(
             round_, selected, contributions, arrivals, self._selector, self._global.layers

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.core.seeds import generator
-from simfl.core.types import Corrections, Floats, Ids, Params
+from simfl.core.types import Corrections, Floats, Ids, OrderKey, Params
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class WorkOrder:
     seed: int
 
     @property
-    def key(self) -> tuple[int, int]:
+    def key(self) -> OrderKey:
         """Canonical order of results, whatever computed them."""
         return (self.client, self.issue)
 

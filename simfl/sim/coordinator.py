@@ -10,6 +10,7 @@ from typing import Protocol
 
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.core.evaluation import Evaluation
+from simfl.core.types import OrderKey
 from simfl.core.work import WorkOrder
 
 
@@ -46,8 +47,8 @@ class Aggregated:
     """
 
     losses: Mapping[int, float] = field(default_factory=dict)
-    discarded: Sequence[tuple[int, int]] = ()
-    filtered: Sequence[tuple[int, int]] = ()
+    discarded: Sequence[OrderKey] = ()
+    filtered: Sequence[OrderKey] = ()
     gemd: float | None = None
 
 

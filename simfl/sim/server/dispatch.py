@@ -10,6 +10,7 @@ import simpy
 
 from simfl.components.filters.base import STATUS_BYTES
 from simfl.core.rows import Outcome
+from simfl.core.types import OrderKey
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.device import Devices
 from simfl.sim.errand_process import ErrandProcess
@@ -49,7 +50,7 @@ class Dispatch:
     accounting: Accounting
     silence: Silence
     under_way: dict[int, Participation] = field(default_factory=dict, init=False)
-    _unsettled: dict[tuple[int, int], Participation] = field(default_factory=dict, init=False)
+    _unsettled: dict[OrderKey, Participation] = field(default_factory=dict, init=False)
     _abandoning: bool = field(default=False, init=False)
 
     def send_all(

@@ -5,7 +5,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING
 
 from simfl.components.aggregators.weighting import GROUP
-from simfl.core.types import Floats
+from simfl.core.types import Floats, OrderKey
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.training.executors.sums import Sum, is_sound
 
@@ -66,7 +66,7 @@ def add_up_on_card(task: "Task", batch: OrderBatch, weights: Floats, at_once: in
     from simfl.training.local import train
     from simfl.training.program import program_of
 
-    total, results, discarded = CardSum(), list[WorkResult](), list[tuple[int, int]]()
+    total, results, discarded = CardSum(), list[WorkResult](), list[OrderKey]()
     places = range(len(batch.orders))
     for first in places[::at_once]:
         part = slice(first, first + at_once)

@@ -16,7 +16,7 @@ from typing_extensions import override
 from simfl.components.aggregators.weighting import GROUP, GroupedSum
 from simfl.core.evaluation import Evaluation
 from simfl.core.machine.limits import cores
-from simfl.core.types import Floats, Params
+from simfl.core.types import Floats, OrderKey, Params
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.crew import Crew, Group, Take
@@ -108,7 +108,7 @@ class Processes(Executor):
         work = work_of(self.task, batch.orders)
         terms = [slice(first, first + GROUP) for first in places[::GROUP]]
         groups = [Group(list(places[of]), sum(work[of]), weights[of]) for of in terms]
-        total, results, discarded = GroupedSum(), list[WorkResult](), list[tuple[int, int]]()
+        total, results, discarded = GroupedSum(), list[WorkResult](), list[OrderKey]()
         waiting: dict[int, Sum] = {}  # for groups before them; by the first place in the batch
 
         def take(group: Group, added: Sum) -> None:

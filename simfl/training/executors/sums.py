@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simfl.components.aggregators.weighting import GroupedSum
-from simfl.core.types import Floats, Params
+from simfl.core.types import Floats, OrderKey, Params
 from simfl.core.work import NO_MODEL, OrderBatch, WorkResult
 
 ROOM_BYTES = 256 * 2**20
@@ -26,7 +26,7 @@ class Sum:
 
     total: Floats | Params | None
     results: list[WorkResult]
-    discarded: list[tuple[int, int]]
+    discarded: list[OrderKey]
 
 
 def add_up(
@@ -43,7 +43,7 @@ def add_up(
         weights: `(r,)` what each model is multiplied by.
         at_once: models that may be there at the same time.
     """
-    total, results, discarded = GroupedSum(), list[WorkResult](), list[tuple[int, int]]()
+    total, results, discarded = GroupedSum(), list[WorkResult](), list[OrderKey]()
     places = range(len(batch.orders))
     for first in places[::at_once]:
         part = slice(first, first + at_once)

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from simfl.components.aggregators.weighting import GROUP, GroupedSum
-from simfl.core.types import Floats
+from simfl.core.types import Floats, OrderKey
 from simfl.core.work import WorkResult
 from simfl.training.executors.cluster.tasks import Asked, RayTasks
 from simfl.training.executors.sums import Sum
@@ -26,7 +26,7 @@ class AddingUp:
         self._waves: deque[list[list[Asked]]] = deque()
         self._total = GroupedSum()
         self._results: list[WorkResult] = []
-        self._discarded: list[tuple[int, int]] = []
+        self._discarded: list[OrderKey] = []
 
     def ask(self, wave: Sequence[int], workers: int) -> None:
         """Have the next orders trained, in whole groups but for the last, by so many workers.
