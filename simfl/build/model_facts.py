@@ -8,6 +8,7 @@ from simfl.components.models import linear_layers
 from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.machine.memory import is_out_of_memory, require_memory
+from simfl.core.work import FORWARD_UNITS
 from simfl.errors import InputError
 from simfl.scenario.checks import refusal
 from simfl.scenario.scenario import Scenario
@@ -26,7 +27,7 @@ class ModelFacts:
         frozen: how many are not.
         tensors: sizes of its tensors, in the order of the flat vector.
         flops: FLOPs of training one sample.
-        forward_units: share of them that a forward pass takes (a third where none are counted).
+        forward_units: share of them that a forward pass takes (none counted: `FORWARD_UNITS`).
         convex: whether it has no hidden layer.
         profile: width of FC-1 (0: it has none).
         takes_tokens: whether its inputs are whole numbers.
@@ -158,7 +159,7 @@ def _model_facts(scenario: Scenario) -> ModelFacts:
         parameters=layout.size,
         tensors=tuple(int(np.prod(part)) for part in layout.shapes),
         flops=flops,
-        forward_units=forward_flops(module, shape) / flops if flops else 1 / 3,
+        forward_units=forward_flops(module, shape) / flops if flops else FORWARD_UNITS,
         convex=is_convex(module),
         profile=profile_width(module, example_input(module, shape)),
         takes_tokens=takes_tokens(module, shape),

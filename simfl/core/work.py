@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 from simfl.core.seeds import generator
 from simfl.core.types import Corrections, Floats, Ids, OrderKey, Params
 
+FORWARD_UNITS = 1 / 3
+"""A forward pass over a sample, in what training on it takes, where no FLOPs are counted: the
+backward pass takes twice as many."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

@@ -15,6 +15,7 @@ from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.coordinators.flower import FlowerCoordinator
 from simfl.coordinators.flower_clients import ClientFn, FlowerClients
 from simfl.core.types import Ids
+from simfl.core.work import FORWARD_UNITS
 from simfl.errors import InputError
 from simfl.runs.options import Options
 from simfl.scenario import Scenario
@@ -65,8 +66,17 @@ class FlowerBuilder(Builder):
     def model(self) -> ModelFacts:
         """Bytes are those of Flower's parameters, which are 4 each to the clock."""
         sizes = [-(-array.nbytes // 4) for array in self._flowers.arrays]
-        flops = self._flower.flops_per_sample
-        return ModelFacts(sum(sizes), tuple(sizes), flops, 1 / 3, False, 0, False, False, False)
+        return ModelFacts(
+            parameters=sum(sizes),
+            tensors=tuple(sizes),
+            flops=self._flower.flops_per_sample,
+            forward_units=FORWARD_UNITS,
+            convex=False,
+            profile=0,
+            takes_tokens=False,
+            compiled=False,
+            stacked=False,
+        )
 
     @cached_property
     def _flowers(self) -> FlowerCoordinator:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from simfl.core.evaluation import Evaluation
-from simfl.core.work import Plan
+from simfl.core.work import FORWARD_UNITS, Plan
 
 SCALAR_BYTES = 4
 
@@ -94,7 +94,7 @@ class Settings:
     wants: Sequence[str] = ()
     metrics: tuple[str, ...] = ()
     memory_bytes: int = 0
-    forward_units: float = 1 / 3
+    forward_units: float = FORWARD_UNITS
     min_clients: int | None = None
     filters_updates: bool = False
     evaluate_initial: bool = False
