@@ -66,8 +66,9 @@ def estimate(
     """
     counted = scenario.rounds.stop.rounds is not None
     rounds = scenario.rounds.stop.rounds or ROUNDS
-    times = rounds * scenario.rounds.clients
-    clock_s, disk = times * PARTICIPATION_S, _recorded(rounds, times, log, compress_log)
+    participations = rounds * scenario.rounds.clients
+    clock_s = participations * PARTICIPATION_S
+    disk = _recorded(rounds, participations, log, compress_log)
     process = PROCESS_BYTES + DEVICE_BYTES * scenario.devices
     if time_only:
         return Estimate(rounds, counted, clock_s, process, disk)
@@ -80,7 +81,8 @@ def estimate(
     batch = training.batch_size
     plan = Plan.nominal(training.epochs or 0, training.steps)
     judged = (rounds / scenario.evaluation.every + scenario.evaluation.initial) * total * JUDGED
-    flops = (times * plan.units(samples_each, batch) + judged * facts.forward_units) * facts.flops
+    units = participations * plan.units(samples_each, batch) + judged * facts.forward_units
+    steps = participations * plan.n_steps(samples_each, batch)
     held = 2.0 * total * math.prod(dataset.shape()[0]) * 4
     held += facts.parameters * 4.0 * (4 + scenario.rounds.clients)
     rate, step_s = FLOPS, STEP_S
@@ -91,22 +93,22 @@ def estimate(
     return Estimate(
         rounds,
         counted,
-        clock_s + times * plan.n_steps(samples_each, batch) * step_s + flops / rate,
+        clock_s + steps * step_s + units * facts.flops / rate,
         process + held,
         disk + facts.parameters * 4.0,
     )
 
 
-def _recorded(rounds: int, times: int, log: str, compress_log: bool) -> float:
+def _recorded(rounds: int, participations: int, log: str, compress_log: bool) -> float:
     """Return the bytes of a run's event log and tables.
 
     Args:
         rounds: how many it has.
-        times: its participations.
+        participations: in all of them.
         log: what is recorded.
         compress_log: whether that is compressed.
     """
-    of_time, of_round = LOGGED_BYTES[log]
-    events = times * of_time + rounds * of_round
-    rows = rounds * ROUND_ROW_BYTES + (0 if log == "none" else times * ROW_BYTES)
+    of_participation, of_round = LOGGED_BYTES[log]
+    events = participations * of_participation + rounds * of_round
+    rows = rounds * ROUND_ROW_BYTES + (0 if log == "none" else participations * ROW_BYTES)
     return rows + (PACKED * events if compress_log else events)
