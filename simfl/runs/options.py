@@ -11,10 +11,11 @@ from pydantic import ValidationError
 
 from simfl.core.arguments import require_kind
 from simfl.errors import InputError
+from simfl.runs.folder.recorder import KINDS
 from simfl.scenario.problems import first_message
 from simfl.training.executors.base import Executor, executors
 
-LOGS = ("full", "rounds", "none")
+LOGS = tuple(KINDS)
 """What may be recorded, the most first; see `Options`."""
 
 

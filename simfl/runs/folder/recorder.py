@@ -1,7 +1,7 @@
 """Writes a run's event log and tables as it goes on."""
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,14 @@ from simfl.runs.folder.files import RunFiles
 from simfl.runs.folder.folder import CLIENTS, EVENTS, ROUNDS
 from simfl.runs.folder.growing_file import PACKED, GrowingFile
 
-LOGS = {
+KINDS: Mapping[str, frozenset[str] | None] = {
     "full": None,
     "rounds": frozenset(
         {"round", "probe", "probed", "idled", "aggregated", "evaluated", "target", "round_end"}
     ),
-    "none": frozenset[str](),
+    "none": frozenset(),
 }
-"""Which kinds of events are recorded, by what the user asked for (None: all)."""
+"""Which kinds of events are recorded (None: all), by what the user asked for, the most first."""
 
 
 class Recorder:
@@ -36,7 +36,7 @@ class Recorder:
     def __init__(self, folder: Path, metrics: Sequence[str]) -> None:
         files = RunFiles(folder)
         self.log = files.log
-        self._kinds = LOGS[self.log]
+        self._kinds = KINDS[self.log]
         self._powered = files.provenance.get("powered", True)  # older tables have 0 J
         name = EVENTS + PACKED if files.provenance.get("log_compressed") else EVENTS
         self.events = GrowingFile(folder / name)
