@@ -1,1 +1,1 @@
-"""The ground: types, work, rows, names, random streams and units."""
+"""The ground: types, work, rows, components by name, random streams; units, tables, downloads."""

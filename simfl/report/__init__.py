@@ -1,4 +1,4 @@
-"""What a researcher looks at after a run: one page that stands alone, and a timeline."""
+"""What a researcher looks at: pages, timelines, plots, comparisons, and the calls of a notebook."""
 
 from collections.abc import Sequence
 from pathlib import Path
