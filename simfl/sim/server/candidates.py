@@ -45,7 +45,7 @@ class Candidates:
         """How many have something to do."""
 
     @cached_property
-    def stay(self) -> bool:
+    def all_stay(self) -> bool:
         """Whether nobody ever leaves or runs out of charge, as far as some of each group tell."""
         return not self._batteries and all(
             group.schedule.next_change_s(device, 0.0) == np.inf

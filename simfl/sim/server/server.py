@@ -125,7 +125,7 @@ class Server:
         """What the run waits for now, in words; cheap, for whoever shows that it is alive."""
         if self.under_way:
             what = f"{len(self.under_way)} at work: {few(map(str, self.under_way))}"
-            if self.timeline.now <= self._closing.closes_s < float("inf"):
+            if self.timeline.now <= self._closing.closes_s < math.inf:
                 what += f"; until {self._closing.closes_s:.10g} s at most"
         elif self.candidates.busy:
             what = f"{self.candidates.busy} who answer the selector"
@@ -149,7 +149,7 @@ class Server:
         yield from self._waiting.until_quorum(least or asked, strict=least is not None)
 
     def keep_active(
-        self, size: int, timeout_s: float = float("inf"), beats: bool = False
+        self, size: int, timeout_s: float = math.inf, beats: bool = False
     ) -> ActiveClients:
         """Return what keeps `size` clients at work; arguments as of `ActiveClients`."""
         return ActiveClients(
@@ -166,7 +166,7 @@ class Server:
         """
         if isinstance(deadline, Stragglers):
             return percentile(self.nominal_round_s(), 1 - deadline.stragglers)
-        return float("inf") if deadline is None else deadline
+        return math.inf if deadline is None else deadline
 
     def nominal_round_s(self, everybody: bool = False) -> Floats:
         """Return `(m,)` how long the full workload takes each device that holds samples.

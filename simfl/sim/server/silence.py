@@ -34,7 +34,7 @@ class Silence:
         lasts_s = state.timeline.now - self._heard_s
         if self._in_vain < IN_VAIN or lasts_s < DAY_S:
             return
-        if lasts_s >= WEEK_S or self._candidates.stay:
+        if lasts_s >= WEEK_S or self._candidates.all_stay:
             length = "week" if lasts_s >= WEEK_S else "day"
             state.finish(  # in words that are the same for all seeds
                 f"no update came for more than a {length}, from {IN_VAIN:,} participations or "
