@@ -48,12 +48,12 @@ def changes(run: RunResult) -> list[Change]:
     """Return the changes that would make some run shorter, and mean something to this one."""
     scenario, policy = run.scenario, policy_of(run)
     candidates = [
-        *_policy(scenario, policy),
-        *_deadline(run),
-        *_class(run),
-        *_links(scenario),
-        *_quorum(scenario, policy),
-        *_availability(scenario["fleet"]),
+        *_less_waiting(scenario, policy),
+        *_no_deadline(run),
+        *_faster_class(run),
+        *_faster_links(scenario),
+        *_no_quorum(scenario, policy),
+        *_always_available(scenario["fleet"]),
         _scaled("compute twice as fast", 2.0, _numbers(scenario, ("compute",))),
     ]
     meant = [change for change in candidates if change.sets or change.why_not]
@@ -74,8 +74,8 @@ def _with_the_same_deadline(change: Change, run: RunResult) -> Change:
     return replace(change, sets=(*change.sets, *kept))
 
 
-def _policy(scenario: Mapping[str, Any], kind: type[RoundPolicy]) -> Iterator[Change]:
-    """Yield that the server waits less."""
+def _less_waiting(scenario: Mapping[str, Any], kind: type[RoundPolicy]) -> Iterator[Change]:
+    """Yield options of the round policy by which the server waits for fewer clients."""
     policy = scenario["rounds"]["policy"]
     options, path = kind.model_fields, "rounds.policy"
     if "deadline" in options and (
@@ -88,16 +88,16 @@ def _policy(scenario: Mapping[str, Any], kind: type[RoundPolicy]) -> Iterator[Ch
         yield Change("without the slowest of 120% asked", (f"{path}.over_select=120%",))
 
 
-def _deadline(run: RunResult) -> Iterator[Change]:
-    """Yield that those are waited for whom a deadline cut off."""
+def _no_deadline(run: RunResult) -> Iterator[Change]:
+    """Yield rounds without a deadline, where one cut clients off."""
     policy = run.scenario["rounds"]["policy"]
     enforced = policy.get("deadline", "none") != "none" and policy.get("enforce", True)
     if enforced and run.outcomes["late"]:
         yield Change("without a deadline", ("rounds.policy.deadline=none",))
 
 
-def _class(run: RunResult) -> Iterator[Change]:
-    """Yield the slowest class of devices being like the fastest, of those that were asked."""
+def _faster_class(run: RunResult) -> Iterator[Change]:
+    """Yield the slowest group of devices as fast as the fastest, of those that were asked."""
     groups = run.scenario["fleet"]
     names = [name for name, _ in run.groups]
     mean_s, took_s = {}, _equal_work_s(run)
@@ -137,14 +137,15 @@ def _equal_work_s(run: RunResult) -> Floats:
     return np.where(counts, run.durations_s + (share - 1) * compute_s, np.nan)
 
 
-def _quorum(scenario: Mapping[str, Any], policy: type[RoundPolicy]) -> Iterator[Change]:
-    """Yield that rounds wait for nobody who is offline, where some devices ever are."""
+def _no_quorum(scenario: Mapping[str, Any], policy: type[RoundPolicy]) -> Iterator[Change]:
+    """Yield rounds that begin with whoever is there, where devices are ever offline."""
     waits = policy.has_quorum and scenario["rounds"].get("min_clients") != 1
-    if waits and any(change.sets for change in _availability(scenario["fleet"])):
+    if waits and any(change.sets for change in _always_available(scenario["fleet"])):
         yield Change("rounds begun with whoever is there", ("rounds.min_clients=1",))
 
 
-def _availability(groups: list[dict[str, Any]]) -> Iterator[Change]:
+def _always_available(groups: list[dict[str, Any]]) -> Iterator[Change]:
+    """Yield devices that never leave, whose batteries never run empty."""
     sets = []
     for index, group in enumerate(groups):
         if group["availability"]["name"] != "always":
@@ -154,7 +155,8 @@ def _availability(groups: list[dict[str, Any]]) -> Iterator[Change]:
     yield Change("everybody always available", tuple(sets))
 
 
-def _links(scenario: Mapping[str, Any]) -> Iterator[Change]:
+def _faster_links(scenario: Mapping[str, Any]) -> Iterator[Change]:
+    """Yield links of devices, cells and the server twice as fast, and without limits."""
     paths = _numbers(scenario, LINKS)
     network = scenario["network"]
     paths |= {
@@ -179,6 +181,7 @@ def _numbers(scenario: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, An
 
 
 def _scaled(name: str, factor: float, numbers: Mapping[str, Any]) -> Change:
+    """Return the change that makes rates, by path, `factor` times as high."""
     files = (v is None or (isinstance(v, Mapping) and "file" in v) for v in numbers.values())
     if any(files):
         return Change(name, why_not="its numbers come from a file")
