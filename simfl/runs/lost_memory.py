@@ -16,7 +16,7 @@ from simfl.core.component import Component
 
 _LOG = logging.getLogger(__name__)
 _FORGETFUL = (Coreset, Loss, Optimizer, QualityMetric, Schedule)
-"""Whom no replay asks again, and who may be asked in other processes, each time in another one."""
+"""Kinds that a replay does not ask again, and that workers ask too, now this one, now that."""
 
 
 @contextmanager

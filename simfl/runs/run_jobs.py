@@ -72,7 +72,17 @@ def run_jobs(
 def resume_all(
     folders: Sequence[Path], options: Options | None = None, watch: Watch | None = None
 ) -> list[RunResult]:
-    """Go on with the interrupted runs in `folders`; see `resume`."""
+    """Go on with the interrupted runs in `folders`, as many at once as there is room for.
+
+    Args:
+        folders: of runs; those that are finished are left as they are.
+        options: where to compute and where the data lie; see `resume`.
+        watch: is told now and then how far the runs are.
+
+    Raises:
+        InputError: another process works on one of them, or it can't be resumed.
+        RunError: runs failed, while the others were finished.
+    """
     origins = [read_provenance(folder) for folder in folders]
     todo = [
         Job(origin["variant"], Scenario.load(folder / SCENARIO), folder)
