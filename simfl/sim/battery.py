@@ -16,13 +16,12 @@ _NOTHING = 1e-9
 """Share of the capacity that rounding may leave or take."""
 
 _CHANGES = 1_000
-"""Changes of its charger, each with too empty a battery before it, after which that is given up,
-unless it has gained `_GAIN`: a charger that is plugged in too seldom never fills it, however long
-one looks ahead."""
+"""Changes of a charger, the battery too empty before each, after which a device is taken never to
+return unless its charge has grown by `_GAIN`: a charger that is plugged in too seldom never fills
+it, however long one looks ahead."""
 
 _GAIN = 0.01
 """Share of the capacity."""
-
 
 Turn = tuple[int, float, bool]
 """A device, the instant from which on its battery is empty or is not, and whether it is charged."""

@@ -52,7 +52,7 @@ class Jitter:
         return self._group(device).sigma > 0
 
     def factor(self, device: int, doing: str) -> float:
-        """Return what the rate of what `device` begins to do now is multiplied by until it ends."""
+        """Return the factor of the rate at which `device` does what it begins now, to its end."""
         from scipy.special import ndtri  # slow to import: scenarios are checked without it
 
         group = self._group(device)

@@ -25,8 +25,8 @@ class Lines:
         bps: of the server's link, then of each cell's.
         rates: what each of them is multiplied by as time goes by (None: nothing).
         cells: `(n,)` each device's cell, -1: none.
-        server: the server's link, of so many bit/s, where it is shared alone.
-        cell: the same of a cell's.
+        server: makes the server's link, of so many bit/s, where no cell below it is limited.
+        cell: makes a cell's link, where the server's is unlimited.
     """
 
     def __init__(

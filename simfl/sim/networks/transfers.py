@@ -15,18 +15,26 @@ from simfl.sim.timeline import Timeline
 
 
 class LoneTransfer(Transfer):
-    """Bytes that meet nobody else's: known from the start when they will have arrived."""
+    """Bytes that meet nobody else's: known from the start when they will have arrived.
+
+    Args:
+        timeline: the clock.
+        size: bytes of the message.
+        total: bytes that move for it.
+        before_s: from now to the first byte.
+        bps: bit/s at which they move.
+    """
 
     __slots__ = ("_bps", "_end", "_first_byte_s", "_size", "_timeline", "_total")
 
     def __init__(
-        self, timeline: Timeline, size: int, total: float, latency_s: float, bps: float
+        self, timeline: Timeline, size: int, total: float, before_s: float, bps: float
     ) -> None:
         super().__init__(timeline)
         self._timeline = timeline
         self._size, self._total, self._bps = size, total, bps
-        self._first_byte_s = timeline.now + latency_s
-        self._end = timeline.at(timeline.now + (latency_s + 8 * total / bps))
+        self._first_byte_s = timeline.now + before_s
+        self._end = timeline.at(timeline.now + (before_s + 8 * total / bps))
         self._end.callbacks.append(self._arrive)
 
     def _arrive(self, _: simpy.Event) -> None:
@@ -44,7 +52,18 @@ class LoneTransfer(Transfer):
 
 
 class SharedTransfer(Transfer):
-    """Bytes that share a line."""
+    """Bytes that share a line.
+
+    Args:
+        timeline: the clock.
+        line: what is shared.
+        cell: of the device, -1: none.
+        size: bytes of the message.
+        total: bytes that move for it.
+        latency_s: of the device, one way; looked at where the line `has_latency`.
+        before_s: from now until they begin to share it.
+        bps: bit/s that the device's own link lets through.
+    """
 
     __slots__ = (
         "_aborted", "_bps", "_cell", "_flow", "_latency_s", "_line", "_size", "_timeline", "_total",

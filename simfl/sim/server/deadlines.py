@@ -32,7 +32,7 @@ _DURATION = Quantity(DURATION)
 
 
 def _parse_length(value: Any, otherwise: str = "or {stragglers: 30%}") -> Stragglers | float:
-    """Return a length; who is told what it can't be is told the other forms `otherwise`."""
+    """Return a length; an error about the duration goes on with other forms, `otherwise`."""
     if isinstance(value, Stragglers):
         return value
     if isinstance(value, Mapping):
