@@ -1,11 +1,7 @@
 """CIFAR-100: small colour photographs (Krizhevsky, 2009), as torchvision keeps them."""
 
-import pickle
-from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
@@ -26,8 +22,12 @@ class Cifar100(Cifar):
     """50,000 training and 10,000 test photographs of 100 kinds of things, 32 x 32, colour."""
 
     origin: ClassVar = "cifar100"
-    torchvision_name: ClassVar = "CIFAR100"
     statistics: ClassVar = ((0.5071, 0.4865, 0.4409), (0.2673, 0.2564, 0.2762))
+    md5: ClassVar = {
+        "train": "16019d7e3df5f24257cddd939b257f8d",
+        "test": "f0ef6b0ae62326f3e7ffdfab6717acfc",
+        "meta": "7973b15100ade9c7d40fb424638fde48",
+    }
 
     labels: Literal["fine", "coarse"] = Field(
         "fine", description="fine: 100 classes; coarse: 20, of five fine ones each"
@@ -42,10 +42,7 @@ class Cifar100(Cifar):
     def superclasses(self) -> tuple[int, ...] | None:
         return tuple(map(int, COARSE.split())) if self.labels == "fine" else None
 
+    @property
     @override
-    def _stored(self, root: Path, train: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-        pixels, labels = super()._stored(root, train)  # which compares the checksums first
-        if self.labels == "coarse":
-            with (root / "cifar-100-python" / ("train" if train else "test")).open("rb") as file:
-                labels = np.asarray(pickle.load(file, encoding="latin1")["coarse_labels"])
-        return pixels, labels
+    def _label_key(self) -> bytes:
+        return f"{self.labels}_labels".encode()

@@ -1,15 +1,14 @@
 """EMNIST: handwritten digits and letters (Cohen et al., 2017), as torchvision keeps them."""
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.image_sets.base import Images, ImageSet
+from simfl.components.datasets.image_sets.base import ImageSet, Stored
 
 SIZES = {
     "balanced": (47, 112_800),
@@ -58,10 +57,7 @@ class Emnist(ImageSet):
         return self.image_shape, SIZES[self.split][0]
 
     @override
-    def _stored(self, root: Path, train: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _stored(self, root: Path, train: bool) -> Stored:
         pixels, labels = super()._stored(root, train)
-        return pixels, labels.astype(np.int64) - (self.split == "letters")
-
-    @override
-    def _channels_first(self, pixels: NDArray[Any]) -> Images:
-        return np.ascontiguousarray(pixels.transpose(0, 2, 1)[:, None], dtype=np.float32)
+        upright = [part.transpose(0, 1, 3, 2) for part in pixels]
+        return upright, labels.astype(np.int64) - (self.split == "letters")

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from simfl.components.datasets import svhn
 from simfl.components.datasets.base import datasets
+from simfl.components.datasets.cifar10 import Cifar10
+from simfl.components.datasets.cifar100 import Cifar100
 from simfl.components.datasets.emnist import SIZES
-from simfl.components.datasets.image_sets.torchvision_import import torchvision_datasets
 from simfl.core.downloads.origins import ORIGINS, Download, cache_folder
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
@@ -169,25 +171,51 @@ def md5(path):
     return hashlib.md5(path.read_bytes()).hexdigest()
 
 
+def write_pickles(folder, batches):
+    """Write what each file is to hold as CIFAR's are written, and return their checksums."""
+    folder.mkdir()
+    for name, batch in batches.items():
+        written = {key.encode(): value for key, value in batch.items()}
+        (folder / name).write_bytes(pickle.dumps(written, protocol=2))
+    return {name: md5(folder / name) for name in batches}
+
+
+def photographs(n):
+    return np.random.default_rng(n).integers(0, 256, (n, 3072), dtype=np.uint8)
+
+
 @pytest.fixture
 def tiny_cifar100(tmp_path, monkeypatch):
     """Twelve random photographs to train on and five to test on, in CIFAR-100's own format."""
-    rng, folder = np.random.default_rng(0), tmp_path / "cifar-100-python"
-    folder.mkdir()
-    parts = {}
-    for part, n in (("train", 12), ("test", 5)):
-        parts[part] = {
-            "data": rng.integers(0, 256, (n, 3072), dtype=np.uint8),
+    rng = np.random.default_rng(0)
+    parts = {
+        part: {
+            "data": photographs(n),
             "fine_labels": rng.integers(0, 100, n).tolist(),
             "coarse_labels": rng.integers(0, 20, n).tolist(),
         }
-        (folder / part).write_bytes(pickle.dumps(parts[part]))
-    (folder / "meta").write_bytes(pickle.dumps({"fine_label_names": [f"{i}" for i in range(100)]}))
-    known = torchvision_datasets().CIFAR100
-    for listed, part in (("train_list", "train"), ("test_list", "test")):
-        monkeypatch.setattr(known, listed, [[part, md5(folder / part)]])
-    monkeypatch.setattr(known, "meta", {**known.meta, "md5": md5(folder / "meta")})
+        for part, n in (("train", 12), ("test", 5))
+    }
+    meta = {"fine_label_names": [f"{i}" for i in range(100)]}
+    sums = write_pickles(tmp_path / "cifar-100-python", {**parts, "meta": meta})
+    monkeypatch.setattr(Cifar100, "md5", sums)
     return tmp_path, parts
+
+
+def test_batches_of_cifar10_are_read_without_torchvision(tmp_path, monkeypatch):
+    """Its import took seconds, and as much memory as 7,000 photographs."""
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    names = [Path(file).name for file in ORIGINS["cifar10"].files]
+    batches = {
+        name: {"data": photographs(n), "labels": [n] * n} for n, name in enumerate(names[:-1], 1)
+    }
+    folder = tmp_path / "cifar-10-batches-py"
+    monkeypatch.setattr(Cifar10, "md5", write_pickles(folder, {**batches, names[-1]: {}}))
+    corpus = parse("cifar10", normalise="none").load(tmp_path, Seeds(0))
+    assert corpus.train.y.tolist() == [n for n in range(1, 6) for _ in range(n)]
+    assert corpus.test.y.tolist() == [6] * 6
+    pixels = np.concatenate([batches[name]["data"] for name in names[:5]])
+    np.testing.assert_array_equal(np.rint(corpus.train.x * 255), pixels.reshape(-1, 3, 32, 32))
 
 
 @pytest.mark.parametrize(("labels", "classes"), [("fine", 100), ("coarse", 20)])
@@ -259,13 +287,13 @@ def test_emnist_knows_each_splits_size_before_it_is_loaded():
 
 
 def test_svhn_calls_the_digit_0_class_0(tmp_path, monkeypatch):
-    rng, split_list = np.random.default_rng(0), {}
+    rng, sums = np.random.default_rng(0), {}
     pixels, labels = rng.integers(0, 256, (32, 32, 3, 4), dtype=np.uint8), [[1], [9], [10], [5]]
     for part in ("train", "test"):
         file = tmp_path / f"{part}_32x32.mat"
         savemat(file, {"X": pixels, "y": np.array(labels, dtype=np.uint8)})
-        split_list[part] = ["", file.name, md5(file)]
-    monkeypatch.setattr(torchvision_datasets().SVHN, "split_list", split_list)
+        sums[file.name] = md5(file)
+    monkeypatch.setattr(svhn, "MD5", sums)
     corpus = parse("svhn", normalise="none").load(tmp_path, Seeds(0))
     assert corpus.train.y.tolist() == corpus.test.y.tolist() == [1, 9, 0, 5]
     np.testing.assert_array_equal(np.rint(corpus.train.x * 255), pixels.transpose(3, 2, 0, 1))

@@ -1,5 +1,6 @@
 """What the image sets of torchvision have in common: finding, reading and normalising them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -18,6 +19,9 @@ from simfl.errors import InputError
 
 Images = NDArray[np.float32]
 """`(n, channels, height, width)`."""
+
+Stored = tuple[Sequence[NDArray[np.uint8]], NDArray[Any]]
+"""Pixels from 0 to 255, `(n, channels, height, width)` in parts, and all `(n,)` labels."""
 
 MNIST_CONSTANTS = ((0.1307,), (0.3081,))
 
@@ -114,7 +118,7 @@ class ImageSet(Dataset):
         try:
             pixels, labels = self._stored(root, train)
             targets, classes = labels.astype(np.int64), self.shape()[1]
-            images = self._channels_first(pixels)
+            images = _in_a_row(pixels)
             if images.shape != (len(targets), *self.image_shape):
                 raise ValueError(f"images of shape {images.shape} and {len(targets)} targets")
             if len(odd := targets[(targets < 0) | (targets >= classes)]):
@@ -126,10 +130,10 @@ class ImageSet(Dataset):
             raise InputError(self._damage(root, error)) from error
         return images, targets
 
-    def _stored(self, root: Path, train: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _stored(self, root: Path, train: bool) -> Stored:
         """Return pixels and labels as they are in the files below the folder `root`."""
         images, labels = self.files[:2] if train else self.files[2:]
-        return read_idx(root / images), read_idx(root / labels)
+        return [read_idx(root / images)[:, None]], read_idx(root / labels)
 
     def _damage(self, root: Path, error: Exception) -> str:
         """Return which files of the folder `root` can't be read, after an `error`."""
@@ -156,9 +160,6 @@ class ImageSet(Dataset):
         """Return what is wrong with one of its files ("": nothing that can be seen)."""
         return idx_fault(file)
 
-    def _channels_first(self, pixels: NDArray[Any]) -> Images:
-        return pixels[:, None].astype(np.float32)
-
     def _normalise(self, train: Images, test: Images) -> None:
         """Normalise in place: a copy of CIFAR-10 is another 600 MB."""
         if self.normalise == "per_pixel":
@@ -175,3 +176,9 @@ class ImageSet(Dataset):
         for part in (train, test):
             part -= shift.astype(np.float32)
             part /= scale.astype(np.float32)
+
+
+def _in_a_row(parts: Sequence[NDArray[np.uint8]]) -> Images:
+    """Return the pixels of all `parts` as float32, an image after the other in memory."""
+    images = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), dtype=np.float32)
+    return np.concatenate(parts, out=images)

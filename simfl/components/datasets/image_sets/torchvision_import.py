@@ -9,7 +9,6 @@ fails their signatures are declared and the import is tried again.
 import sys
 import warnings
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -31,12 +30,6 @@ def torchvision_datasets() -> ModuleType:
         raise InputError(f"this data set needs torchvision, but {error}") from error
     except RuntimeError:
         return _import_without_operators()
-
-
-def md5_fault(file: Path, md5: str) -> str:
-    """Return what is wrong with a file that was published with that `md5` ("": nothing)."""
-    whole = torchvision_datasets().utils.check_integrity(file, md5)
-    return "" if whole else "its checksum (MD5) is not that of the published file"
 
 
 def _import() -> ModuleType:
