@@ -4,7 +4,7 @@ WORKDIR /simfl
 COPY pyproject.toml setup.py MANIFEST.in constraints.txt README.md LICENSE ./
 COPY simfl simfl
 COPY scenarios scenarios
-RUN pip install --no-cache-dir -c constraints.txt torch torchvision --extra-index-url https://download.pytorch.org/whl/cpu \
+RUN pip install --no-cache-dir -c constraints.txt torch --extra-index-url https://download.pytorch.org/whl/cpu \
  && pip install --no-cache-dir -c constraints.txt .
 ENV OMP_NUM_THREADS=1
 WORKDIR /scenarios

@@ -1,6 +1,5 @@
 """The residual network: that of torchvision with another stem, at the sizes that are known."""
 
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -8,11 +7,11 @@ import torch
 from pydantic import ValidationError
 from torch import nn
 
-from simfl.components.datasets.image_sets.torchvision_import import torchvision_datasets
 from simfl.components.models.base import models
 from simfl.errors import InputError
 from simfl.training.flat import build
 from simfl.training.flops import forward_flops, training_flops
+from tests.torchvisions import torchvisions
 
 CIFAR = (3, 32, 32)
 SMALL: dict[str, Any] = {"blocks": [1, 2], "channels": 4}
@@ -22,15 +21,10 @@ def parse(**options: Any) -> Any:
     return models.parse({"name": "resnet", **options})
 
 
-def torchvisions() -> Any:
-    torchvision_datasets()  # after which torchvision can be imported beside any build of PyTorch
-    return import_module("torchvision.models.resnet")
-
-
 @pytest.mark.parametrize("block", ["basic", "bottleneck"])
 @pytest.mark.parametrize(("stem", "groups"), [("3x3", 2), ("7x7", 4)])
 def test_it_is_torchvisions_with_another_norm_and_stem(block: str, stem: str, groups: int) -> None:
-    resnet = torchvisions()
+    resnet = torchvisions("models.resnet")
     theirs = resnet.ResNet(
         {"basic": resnet.BasicBlock, "bottleneck": resnet.Bottleneck}[block],
         [1, 2, 1, 1],
@@ -75,7 +69,7 @@ def test_known_sizes_on_cifar10(options: dict[str, Any], parameters: int) -> Non
 )
 def test_for_imagenet_it_has_torchvisions_parameters(name: str, blocks: list[int]) -> None:
     """25,557,032 of ResNet-50: each kind of normalisation has two for each channel."""
-    resnet, kind = torchvisions(), "basic" if name == "resnet18" else "bottleneck"
+    resnet, kind = torchvisions("models.resnet"), "basic" if name == "resnet18" else "bottleneck"
     with torch.device("meta"):
         theirs = getattr(resnet, name)()
         ours = parse(block=kind, blocks=blocks, stem="7x7").build((3, 224, 224), 1000)
