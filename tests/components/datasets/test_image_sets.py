@@ -4,6 +4,7 @@ import pickle
 import struct
 import subprocess
 import sys
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,6 +88,18 @@ def test_per_pixel_normalisation_pools_training_and_test_images(tiny_mnist):
     expected = (pixels - pixels.mean(0)) / (pixels.std(0) + 0.001)
     mine = np.concatenate([corpus.train.x, corpus.test.x])[:, 0]
     np.testing.assert_allclose(mine, expected, atol=1e-5)
+
+
+def test_normalising_takes_little_memory_beside_the_images(tiny_mnist):
+    """Deviations of all pixels were in memory at once, in twice their precision."""
+    raw = tiny_mnist[0] / "MNIST/raw"
+    write_idx(raw / "train-images-idx3-ubyte", np.arange(1000 * 28 * 28).reshape(-1, 28, 28))
+    write_idx(raw / "train-labels-idx1-ubyte", np.zeros(1000))
+    tracemalloc.start()
+    corpus = parse("mnist", normalise="per_pixel").load(tiny_mnist[0], Seeds(0))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1.5 * corpus.train.x.nbytes
 
 
 @pytest.mark.parametrize("name", NAMES)

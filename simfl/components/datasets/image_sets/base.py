@@ -165,7 +165,10 @@ class ImageSet(Dataset):
         if self.normalise == "per_pixel":
             n = len(train) + len(test)
             mean = (train.sum(0, dtype=float) + test.sum(0, dtype=float)) / n
-            square = sum(((part - mean) ** 2).sum(0) for part in (train, test)) / n
+            square = np.empty_like(mean)
+            for row in range(mean.shape[1]):  # float64: all at once would need twice the memory
+                parts = (part[:, :, row] - mean[:, row] for part in (train, test))
+                square[:, row] = sum((part**2).sum(0) for part in parts) / n
             shift, scale = mean, np.sqrt(square) + 0.001  # on pixels from 0 to 255
         else:
             for part in (train, test):
