@@ -179,7 +179,9 @@ def memory_to_train(scenario: Scenario) -> int:
 
     shape, classes = scenario.inputs_and_outputs()
     module = build(scenario.model, shape, classes)
-    return training_bytes(module, shape, scenario.training.local(), scenario.aggregation.corrects)
+    aggregation = scenario.aggregation
+    kept = aggregation.corrects * (1 + aggregation.sends_corrections)
+    return training_bytes(module, shape, scenario.training.local(), kept)
 
 
 def _limits_memory(scenario: Scenario) -> bool:

@@ -43,7 +43,8 @@ def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
 
 
 def _prices(scenario: Scenario, model: ModelFacts) -> Prices:
-    size, corrects = 4 * model.parameters, scenario.aggregation.corrects
+    size, aggregation = 4 * model.parameters, scenario.aggregation
+    sends = aggregation.corrects and aggregation.sends_corrections
     compressor = scenario.training.compression
     with blaming(compressor, "telling the size of an update"):
         update_size = compressor.size(model.parameters)
@@ -52,8 +53,8 @@ def _prices(scenario: Scenario, model: ModelFacts) -> Prices:
     return Prices(
         model_bytes=size,
         update_bytes=int(update_size),
-        correction_bytes=size if corrects else 0,
-        report_bytes=int(update_size) if corrects else 0,
+        correction_bytes=size if sends else 0,
+        report_bytes=int(update_size) if sends else 0,
         profile_bytes=4 * model.profile,
         charge_probes=scenario.selection.charge_probes,
     )

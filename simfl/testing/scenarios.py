@@ -71,6 +71,7 @@ AGGREGATORS: st.SearchStrategy[Any] = st.sampled_from(
     [
         "fedavg", "fedavg", "fedavgm", "fedadam", "fedyogi", "fedadagrad", "fedbuff", "fedasync",
         {"name": "fedat", "tiers": 2}, "fednova", "median", "trimmed_mean", "scaffold",
+        "feddyn",
         {"name": "krum", "byzantine": 0}, {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 0.1},
         {"name": "dp_fedavg_adaptive", "noise_multiplier": 0.01},
     ]
@@ -164,6 +165,7 @@ def groups(draw: st.DrawFn, name: str) -> Document:
 @st.composite
 def documents(draw: st.DrawFn) -> Document:
     """Return a scenario, as it would be written; it may hold what does not go together."""
+    aggregation = draw(AGGREGATORS)
     return {
         "name": "random",
         "seed": draw(st.integers(0, 99)),
@@ -181,6 +183,7 @@ def documents(draw: st.DrawFn) -> Document:
             "workload": draw(WORKLOADS),
             "compression": draw(COMPRESSORS),
             "filter": draw(FILTERS),
+            "proximal": 0.1 if aggregation == "feddyn" else 0,
         },
         "rounds": {
             "clients": draw(st.integers(1, 3)),
@@ -188,7 +191,7 @@ def documents(draw: st.DrawFn) -> Document:
             "stop": {"rounds": 3, "time": "8 s"},
         },
         "selection": draw(SELECTORS),
-        "aggregation": draw(AGGREGATORS),
+        "aggregation": aggregation,
         "evaluation": {
             "every": draw(st.integers(1, 2)),
             "initial": draw(st.booleans()),

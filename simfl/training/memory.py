@@ -5,8 +5,8 @@ Training holds, in float32:
 - the parameters and their gradients;
 - what the optimizer remembers of each: one number with momentum, two with Adam;
 - the global model, if training is proximal;
-- two control variates, if the aggregator corrects gradients (SCAFFOLD: the server's and the
-  client's own);
+- what gradients are corrected by, if the aggregator does so (SCAFFOLD: the server's control variate
+  and the client's own; FedDyn: the client's own gradient);
 - of one mini-batch what autograd keeps from the forward pass for the backward pass: activations,
   indices and masks.
 
@@ -26,7 +26,7 @@ from simfl.training.flat import example_input, trained
 
 
 def training_bytes(
-    module: nn.Module, shape: tuple[int, ...], training: LocalTraining, corrects: bool = False
+    module: nn.Module, shape: tuple[int, ...], training: LocalTraining, corrections: int = 0
 ) -> int:
     """Return the bytes that training `module` takes at its peak, about.
 
@@ -34,13 +34,13 @@ def training_bytes(
         module: the model.
         shape: of one input.
         training: batch size, optimizer and proximal term.
-        corrects: whether the aggregator corrects gradients.
+        corrections: vectors of the model's size that gradients are corrected by.
     """
     everything, learnt = (
         sum(p.numel() * p.element_size() for p in some)
         for some in (module.parameters(), trained(module))
     )
-    copies = 1 + training.optimizer.buffers + (training.proximal > 0) + 2 * corrects
+    copies = 1 + training.optimizer.buffers + (training.proximal > 0) + corrections
     of_one, of_two = (saved_bytes(module, shape, n) for n in (1, 2))
     return everything + copies * learnt + of_one + (of_two - of_one) * (training.batch_size - 1)
 

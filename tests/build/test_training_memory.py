@@ -47,7 +47,7 @@ def test_what_keeps_copies_of_the_model() -> None:
     heavy = Sgd(momentum=0.9)
     assert training_bytes(module, (8,), local(4, heavy)) == plain + 4 * 27
     assert training_bytes(module, (8,), local(4, Adam())) == plain + 8 * 27
-    assert training_bytes(module, (8,), local(4), corrects=True) == plain + 8 * 27
+    assert training_bytes(module, (8,), local(4), corrections=2) == plain + 8 * 27
     assert training_bytes(module, (8,), local(4, heavy, proximal=1)) == plain + 8 * 27
 
 

@@ -32,7 +32,7 @@ class Work:
         epochs: that it is to train.
         copies: how often it was drawn.
         tier: that chose it.
-        correction: `(p,)` what it adds to each gradient (SCAFFOLD).
+        correction: `(p,)` what it adds to each gradient (SCAFFOLD, FedDyn).
         arrived_s: when its update came.
         update: `(p,)`.
         rates: the learning rate of each of its steps.
@@ -194,7 +194,8 @@ class Federation:
     def _next_model(self, works: Sequence[Work]) -> Floats:
         name, options = self._options["name"], self._options
         samples = [len(self._held[work.client][1]) for work in works]
-        by_samples = options.get("weighting", "samples") == "samples" and name != "scaffold"
+        by_samples = options.get("weighting", "samples") == "samples"
+        by_samples &= name not in ("scaffold", "feddyn")
         counts = [n * work.copies if by_samples else work.copies
                   for n, work in zip(samples, works, strict=True)]  # fmt: skip
         weights = np.array(counts) / sum(counts)
@@ -214,6 +215,8 @@ class Federation:
         if name == "scaffold":
             self._learn(works)
             return self.model + weights @ updates
+        if name == "feddyn":
+            return self._regularised(works, weights @ updates)
         if name == "median":
             return self.model + np.median(updates, axis=0)
         if name == "trimmed_mean":
@@ -272,6 +275,14 @@ class Federation:
             self._controls[work.client] = new
             change += new - old
         self._control = self._control + change / len(self._held)
+
+    def _regularised(self, works: Sequence[Work], update: Floats) -> Floats:
+        alpha = self._training["proximal"]
+        for work in works:
+            own = self._controls.get(work.client, np.zeros_like(self.model))
+            self._controls[work.client] = own - alpha * work.update
+        mean = sum(self._controls.values(), np.zeros_like(update)) / len(self._held)
+        return self.model + update - mean / alpha
 
     def _adapted(self, name: str, update: Floats) -> Floats:
         if name == "fedavgm":

@@ -142,6 +142,20 @@ CASES: dict[str, dict[str, Any]] = {
         "lr_schedule": FALLING,
         "fleet": SALVAGE,
     },
+    "feddyn, a few late": {
+        "aggregation": {"name": "feddyn"},
+        "optimizer": {**SGD, "momentum": 0.5},
+        "proximal": 0.4,
+        "policy": DEADLINE,
+    },
+    "feddyn, drawn repeatedly, on a ladder, steps finished": {
+        "aggregation": {"name": "feddyn"},
+        "epochs": 4,
+        "proximal": 0.8,
+        "compression": LADDER,
+        "selection": {"name": "weighted", "replacement": True},
+        "fleet": SALVAGE,
+    },
     "fedat": {
         "aggregation": {"name": "fedat", "tiers": 2},
         "policy": {"name": "tiered", "tiers": 2, "deadline": "6 s"},

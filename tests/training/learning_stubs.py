@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from simfl.components.aggregators.base import Contribution
 from simfl.components.coresets.base import Coreset
 from simfl.components.datasets.clients import Samples
 from simfl.components.local_training import LocalTraining
@@ -245,6 +246,21 @@ def initial(task, seed=1):
 def train(task, bases, orders, corrections=None):
     """Return the results of `orders`."""
     return local.train(task, OrderBatch(bases, orders, corrections))
+
+
+def play(task, aggregator, model, rounds, steps, clients=None):
+    """Return the model after some rounds with all clients, or so many in turn."""
+    total = len(task.data.train_rows)
+    aggregator.prepare(task.training, total, total)
+    for round_ in range(1, rounds + 1):
+        n = clients or total
+        chosen = sorted({(round_ * n + i) % total for i in range(n)})
+        orders = [WorkOrder(k, round_, round_, 0, Plan(steps=steps), round_) for k in chosen]
+        given = {o.key: aggregator.correction(o.client) for o in orders}
+        corrections = None if any(one is None for one in given.values()) else given
+        results = train(task, {0: model}, orders, corrections)
+        model = aggregator.aggregate(model, [Contribution(r, model) for r in results])
+    return model
 
 
 def lanes_of(task, orders, base, offsets=None, device="cpu"):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from simfl.components.aggregators.base import Contribution
 from simfl.components.aggregators.fedavg import FedAvg
 from simfl.components.aggregators.scaffold import Scaffold
 from simfl.components.local_training import LocalTraining
@@ -26,6 +25,7 @@ from tests.training.learning_stubs import (
     lanes_of,
     make_orders,
     make_task,
+    play,
     reference,
     train,
 )
@@ -149,20 +149,6 @@ def gradients(task, params):
     """Return each client's gradient at `params`, weight decay included."""
     own = measure(task, "gradient", params, list(range(len(CLIENTS))))
     return own + task.training.optimizer.weight_decay * params
-
-
-def play(task, aggregator, model, rounds, steps, clients=None):
-    """Return the model after some rounds with all clients, or so many in turn."""
-    aggregator.prepare(task.training, len(CLIENTS), len(CLIENTS))
-    for round_ in range(1, rounds + 1):
-        n = clients or len(CLIENTS)
-        chosen = sorted({(round_ * n + i) % len(CLIENTS) for i in range(n)})
-        orders = [WorkOrder(k, round_, round_, 0, Plan(steps=steps), round_) for k in chosen]
-        given = {o.key: aggregator.correction(o.client) for o in orders}
-        corrections = None if any(one is None for one in given.values()) else given
-        results = train(task, {0: model}, orders, corrections)
-        model = aggregator.aggregate(model, [Contribution(r, model) for r in results])
-    return model
 
 
 def test_with_one_step_scaffold_is_gradient_descent(problem):

@@ -47,8 +47,11 @@ class Aggregator(Component, ABC):
     """Turns updates into the next global model.  Sums (`weighting.sum_of`) are float64."""
 
     corrects: ClassVar[bool] = False
-    """Whether it corrects clients' gradients, which costs a model's size each way: see
-    `correction`."""
+    """Whether it corrects clients' gradients: see `correction`."""
+
+    sends_corrections: ClassVar[bool] = True
+    """If it corrects, whether the server sends what a correction is made of, and is told of the
+    gradients, which costs a model's size each way; else clients know of themselves."""
 
     discounts_stale: ClassVar[bool] = False
     """Whether what it is for is that stale updates count less."""

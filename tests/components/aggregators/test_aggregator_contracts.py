@@ -7,11 +7,14 @@ import pytest
 from pydantic import PrivateAttr
 
 from simfl.components.aggregators.base import Aggregator, aggregators
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
 from simfl.testing.aggregators import AggregatorContract
 from simfl.testing.contract import suites
 
 TRAITS: dict[str, dict[str, Any]] = {
     "fedasync": {"ordered": True},
+    "feddyn": {"local": LocalTraining(8, Sgd(lr=0.1), proximal=0.1)},
     "dp_fedavg": {"options": {"clip": 5, "noise_multiplier": 1}},
     "dp_fedavg_adaptive": {"options": {"clip": 5, "noise_multiplier": 1, "count_noise": 2}},
 }
