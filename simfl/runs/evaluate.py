@@ -1,28 +1,31 @@
 """How well a run's final model serves each client: what `simfl evaluate` does."""
 
 import logging
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simfl.build.builder import Builder
+from simfl.components.datasets.base import Dataset
 from simfl.coordinators.base import MODEL
 from simfl.core.blame import blaming_code_of
+from simfl.core.component import overrides
 from simfl.core.evaluation import Evaluation
 from simfl.core.files import failure
-from simfl.core.types import Flags, Floats, Params
+from simfl.core.types import Floats, Params
 from simfl.errors import InputError
-from simfl.runs.folder.eventlog import finite
+from simfl.runs.fine_tune import FineTuning, alone, fine_tuned
 from simfl.runs.folder.stages import stages
 from simfl.runs.inputs import changed
 from simfl.runs.options import Options
 from simfl.runs.results.result import RunResult
 from simfl.runs.run import builder_of
+from simfl.runs.served import ClientEvaluation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,129 +35,72 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Spread:
-    """How well some clients are served; unless said otherwise each counts alike.
-
-    Attributes:
-        whom: they are.
-        clients: how many.
-        mean: of their accuracies, or of their losses where the loss knows no right answers.
-        pooled: over all their samples, each counting alike: clients with many count for more.
-        std: the standard deviation over clients.
-        worst_tenth: the mean over the tenth of them (one at least) that is served worst.
-        best_tenth: and best.
-    """
-
-    whom: str
-    clients: int
-    mean: float
-    pooled: float
-    std: float
-    worst_tenth: float
-    best_tenth: float
-
-
-@dataclass(frozen=True, eq=False)
-class ClientEvaluation:
-    """How well the final model of a run serves its clients.
-
-    Attributes:
-        run: the run.
-        clients: a row per client that holds samples: `client`, `group`, `participations` (updates
-            of it that counted; -1: not recorded), `samples` it was judged on, `accuracy` (NaN: the
-            loss knows no right answers), `loss`, and a column for each of the scenario's metrics.
-        kept_aside: whether clients were judged on samples that they keep aside
-            (``data.local_validation``); else, and who has too few for that, on those they train on.
-    """
-
-    run: RunResult
-    clients: "pd.DataFrame"
-    kept_aside: bool
-
-    @property
-    def measure(self) -> str:
-        """What tells how well a client is served: `accuracy`, or `loss` where there is none."""
-        return "loss" if self.clients["accuracy"].isna().all() else "accuracy"
-
-    @property
-    def spreads(self) -> list[Spread]:
-        """How well everybody is served, then each group, then those who were heard or never."""
-        values = self.clients[self.measure].to_numpy(np.float64)
-        samples = self.clients["samples"].to_numpy(np.float64)
-        worst_first = -values if self.measure == "loss" else values
-        order = np.argsort(worst_first, kind="stable")
-        return [
-            _spread(whom, values[order][who[order]], samples[order][who[order]])
-            for whom, who in self._classes()
-        ]
-
-    def _classes(self) -> Iterator[tuple[str, Flags]]:
-        groups = self.clients["group"].to_numpy()
-        heard = self.clients["participations"].to_numpy()
-        yield "everybody", np.ones(len(groups), dtype=np.bool_)
-        names = [name for name, _ in self.run.groups if (groups == name).any()]
-        for name in names if len(names) > 1 else ():
-            yield name, groups == name
-        if (heard > 0).any() and (heard == 0).any():
-            yield "heard", heard > 0
-            yield "never heard", heard == 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data, ready for JSON."""
-        plain: dict[str, Any] = finite(
-            {
-                "folder": str(self.run.folder),
-                "kept_aside": self.kept_aside,
-                "measure": self.measure,
-                "spreads": [dict(vars(spread)) for spread in self.spreads],
-                "clients": self.clients.to_dict("records"),
-            }
-        )
-        return plain
-
-
-def _spread(whom: str, values: Floats, samples: Floats) -> Spread:
-    """Return how well clients are served that are given worst first."""
-    tenth = math.ceil(len(values) / 10)
-    with np.errstate(invalid="ignore"):  # losses of a training that diverged have none
-        std = float(values.std())
-    return Spread(
-        whom=whom,
-        clients=len(values),
-        mean=float(values.mean()),
-        pooled=float(np.average(values, weights=samples)),
-        std=std,
-        worst_tenth=float(values[:tenth].mean()),
-        best_tenth=float(values[-tenth:].mean()),
-    )
-
-
-def evaluate(run: RunResult, options: Options | None = None) -> ClientEvaluation:
+def evaluate(
+    run: RunResult, options: Options | None = None, fine_tune: int = 0
+) -> ClientEvaluation:
     """Return how well the final model of `run` serves each client that holds samples.
 
     Args:
         run: finished; nothing in its folder is changed.
-        options: where the data lie; for the rest it is computed here, by one process.
+        options: where the data lie, and where clients fine-tune; for the rest it is computed here,
+            by one process.
+        fine_tune: passes over its own samples by which each client fine-tunes the model, which is
+            then judged again; who keeps no samples aside for that is left out (0: nobody does).
 
     Raises:
-        InputError: the run has not finished or trained nothing, or its model is missing or damaged.
+        InputError: the run has not finished or trained nothing, its model is missing or damaged,
+            nobody keeps samples aside on which a model that was fine-tuned could be judged, or
+            `fine_tune` is no number of epochs.
     """
+    if isinstance(fine_tune, bool) or not isinstance(fine_tune, Integral) or fine_tune < 0:
+        raise InputError(f"fine_tune must be a whole number from 0 on, but got {fine_tune!r}")
     _ = run.summary  # which tells how to go on with a run that has not finished
     if run.time_only:
         raise InputError(f"{run.folder} simulated time alone: there is no model to evaluate")
     (_, first), *later = stages(run.folder)
     if names := changed(run.provenance, later[-1][1] if later else first):
         _LOG.warning("%s: changed since it ran: %s", run.folder, ", ".join(names))
-    options = Options(executor="inline", data_dir=None if options is None else options.data_dir)
+    options = Options() if options is None else options
+    if not fine_tune:
+        options = Options(executor="inline", data_dir=options.data_dir)
     with closing(options.make_executor()) as executor:
         builder = builder_of(first, options, executor)
         if later:  # it had the same data, and is judged by what was in force at its end
             builder = builder.under(later[-1][1])
+        how = _fine_tuning(builder, run, fine_tune) if fine_tune else None
         model, frozen = _model(run.folder / MODEL, builder.task)
-        executor.start(replace(builder.task, frozen=frozen))
-        table = _table(run, _judged(builder, model))
-    return ClientEvaluation(run, table, bool(builder.federation.validation_sizes.any()))
+        task, data = replace(builder.task, frozen=frozen), builder.federation
+        executor.start(task if how is None else alone(task))
+        clients = np.flatnonzero(data.sizes if how is None else data.validation_sizes).tolist()
+        judged = [_judged(builder, ((client, model) for client in clients))]
+        if how is not None:
+            judged.append(
+                _judged(builder, fine_tuned(executor, model, clients, how, builder.seeds))
+            )
+    return ClientEvaluation(run, _table(run, *judged), bool(data.validation_sizes.any()), how)
+
+
+def _fine_tuning(builder: Builder, run: RunResult, epochs: int) -> FineTuning:
+    """Return how clients fine-tune the final model of `run`.
+
+    Raises:
+        InputError: nobody keeps samples aside.
+    """
+    data, round_ = builder.federation, run.n_rounds + 1
+    aside = int((data.validation_sizes > 0).sum())
+    if not aside:
+        given = builder.scenario.data
+        if overrides(given.dataset, Dataset.lazy):
+            none = f"data set {given.dataset.name!r} keeps none aside"
+        else:
+            share = "a larger share" if given.local_validation else "a share"
+            none = f"nobody keeps any aside; run it with {share} in `data.local_validation`"
+        raise InputError(
+            f"{run.folder}: a fine-tuned model is judged on samples of a client that it did not "
+            f"train on, and {none}"
+        )
+    rate = builder.scenario.training.local().rate(round_)
+    return FineTuning(epochs, round_, rate, int((data.sizes > 0).sum()) - aside)
 
 
 def _model(path: Path, task: "Task") -> tuple[Params, Params]:
@@ -178,15 +124,22 @@ def _model(path: Path, task: "Task") -> tuple[Params, Params]:
     return flatten(module), flatten(module, frozen=True)
 
 
-def _judged(builder: Builder, model: Params) -> dict[int, tuple[int, Evaluation]]:
-    """Return on how many samples each client was judged, and how good `model` is for it."""
+def _judged(
+    builder: Builder, models: Iterable[tuple[int, Params]]
+) -> dict[int, tuple[int, Evaluation]]:
+    """Return on how many samples each client was judged, and how good its model is for it.
+
+    Args:
+        builder: of the run.
+        models: of each client, `(p,)`.
+    """
     import torch
 
     executor, data = builder.executor, builder.federation
     task = executor.task
     judged = {}
-    with blaming_code_of((task.model, task.training.loss), "judging the model"):
-        for client in np.flatnonzero(data.sizes).tolist():
+    for client, model in models:
+        with blaming_code_of((task.model, task.training.loss), "judging the model"):
             own = data.validation([client])
             rows = torch.from_numpy(own.rows[0])
             quality = executor.evaluate(task, model, own.x[rows], own.y[rows])
@@ -194,7 +147,12 @@ def _judged(builder: Builder, model: Params) -> dict[int, tuple[int, Evaluation]
     return judged
 
 
-def _table(run: RunResult, judged: Mapping[int, tuple[int, Evaluation]]) -> "pd.DataFrame":
+def _table(
+    run: RunResult,
+    judged: Mapping[int, tuple[int, Evaluation]],
+    tuned: Mapping[int, tuple[int, Evaluation]] | None = None,
+) -> "pd.DataFrame":
+    """Return a row per client: how good the model is for it, and its fine-tuned one."""
     import pandas as pd
 
     names, firsts = zip(*run.groups, strict=True)
@@ -205,11 +163,18 @@ def _table(run: RunResult, judged: Mapping[int, tuple[int, Evaluation]]) -> "pd.
         "group": [names[place - 1] for place in np.searchsorted(firsts, clients, side="right")],
         "participations": counted[clients],
         "samples": [samples for samples, _ in judged.values()],
+        **_columns([quality for _, quality in judged.values()]),
     }
-    qualities = [quality for _, quality in judged.values()]
-    columns["accuracy"] = np.array([quality.accuracy for quality in qualities], dtype=np.float64)
-    columns["loss"] = np.array([quality.loss for quality in qualities], dtype=np.float64)
-    for label in qualities[0].metrics:
-        numbers = [quality.metrics[label] for quality in qualities]
-        columns[label] = np.array(numbers, dtype=np.float64)
+    if tuned is not None:
+        columns |= _columns([tuned[client][1] for client in judged], "fine_tuned_")
     return pd.DataFrame(columns)
+
+
+def _columns(qualities: Sequence[Evaluation], prefix: str = "") -> dict[str, Floats]:
+    """Return columns of `(clients,)` of how good models are."""
+    columns = {
+        "accuracy": [quality.accuracy for quality in qualities],
+        "loss": [quality.loss for quality in qualities],
+        **{label: [q.metrics[label] for q in qualities] for label in qualities[0].metrics},
+    }
+    return {f"{prefix}{name}": np.array(of, dtype=np.float64) for name, of in columns.items()}

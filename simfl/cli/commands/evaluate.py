@@ -12,6 +12,19 @@ from simfl.cli.app import app
 @app.command("evaluate")
 def evaluate_command(
     folders: shared.Folders,
+    fine_tune: Annotated[
+        int,
+        typer.Option(
+            "--fine-tune",
+            min=0,
+            metavar="EPOCHS",
+            help="Have each client fine-tune the model on its own samples, and judge it again on "
+            "those that it keeps aside.",
+            show_default=False,
+        ),
+    ] = 0,
+    executor: shared.Executor = "auto",
+    workers: shared.Workers = None,
     data_dir: shared.DataDir = None,
     allow_code: shared.AllowCode = False,
     out: Annotated[
@@ -22,7 +35,7 @@ def evaluate_command(
     """Evaluate final models on each client's own samples.
 
     Whom the model serves how well: each group of the fleet, and clients whose updates counted or
-    never did.
+    never did; with --fine-tune, before and after each has trained it further for itself.
     """
     import json
 
@@ -30,16 +43,15 @@ def evaluate_command(
     from simfl.report.client_evaluation import as_text
     from simfl.runs.evaluate import evaluate
     from simfl.runs.folder.outside import require_place
-    from simfl.runs.options import Options
     from simfl.runs.results.export import stacked
     from simfl.runs.results.find import find_runs
 
     if out is not None:
         require_place(out, "--out", (".csv",))
-    evaluations, options = [], Options(data_dir=data_dir)
+    evaluations, how = [], shared.options(executor, workers, data_dir)
     with shared.importing(allow_code), shared.interruptible("nothing was written"):
         for run in find_runs(folders):
-            evaluation = evaluate(run, options)
+            evaluation = evaluate(run, how, fine_tune)
             evaluations.append(evaluation)
             if not as_json:
                 typer.echo(as_text(evaluation) + "\n")
