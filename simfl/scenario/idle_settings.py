@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from simfl.components.aggregators.base import Aggregator
 from simfl.components.aggregators.trimmed_mean import TrimmedMean
+from simfl.components.datasets.generated import Generated
 from simfl.components.models.base import Model
 from simfl.components.selectors.base import Selector
 from simfl.components.workloads.base import Workload
@@ -28,6 +29,8 @@ def settings(scenario: Scenario) -> Iterator[Setting]:
     What components of the user's own do with settings is not known.
     """
     yield from _of_fleet(scenario)
+    made = scenario.data.local_validation > 0 and type(scenario.data.dataset) is Generated
+    yield ("data", "local_validation"), made, "of samples that are made on demand none is kept aside"
     yield from _of_weights(scenario.model)
     policy, workload, selection = (
         scenario.rounds.policy, scenario.training.workload, scenario.selection

@@ -103,6 +103,14 @@ def test_more_samples_for_each_client_than_there_are_are_told(partition: str) ->
     assert told(data=data | {"partition": {"name": partition, "samples": 800}}) == {}
 
 
+def test_samples_that_are_made_on_demand_are_not_kept_aside() -> None:
+    kept = {"local_validation": 0.2}
+    told_of_generated = told(data={"dataset": "generated", **kept}, model="logistic_regression")
+    why = "without effect: of samples that are made on demand none is kept aside"
+    assert told_of_generated == {"data.local_validation": why}
+    assert told(data=TINY["data"] | kept) == {}
+
+
 def test_a_delta_at_which_one_of_all_could_be_given_away_is_told() -> None:
     private = {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 1}
     assert told(aggregation=private) == {}
