@@ -56,6 +56,11 @@ class Errand:
     landed_s: float = math.inf
     free_s: float = math.inf
 
+    @property
+    def over_s(self) -> float:
+        """When its device has nothing more to do for it (inf: not yet)."""
+        return self.landed_s if self.ended_s is None else min(self.ended_s, self.landed_s)
+
     def waited_s(self, now_s: float) -> float:
         """Return how long the device has waited online since it ended, until `now_s` or `free_s`.
 

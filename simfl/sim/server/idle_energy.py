@@ -26,7 +26,10 @@ class IdleEnergy:
     def __init__(self, state: RunState, fleet: Fleet) -> None:
         self._state = state
         self._looked_s, self._online_j = 0.0, 0.0
-        self._online = [OnlineEnergy(group) for group in fleet.groups if group.power.idle > 0]
+        # By the first device of each group.
+        self._online = {
+            group.first: OnlineEnergy(group) for group in fleet.groups if group.power.idle > 0
+        }
         self._told_j = 0.0
         self._booked_j = 0.0
         # Of who takes part: the power w of each, and the sum of w * when it started.
@@ -44,6 +47,8 @@ class IdleEnergy:
             before.free_s = min(before.free_s, now_s)
             self.end(before)
         self._at_work[errand.device] = errand
+        if errand.group.on_offline != "abort":
+            self._online[errand.group.first].start(errand)
         self._watts += watts
         self._watts_by_start += watts * now_s
 
@@ -53,6 +58,7 @@ class IdleEnergy:
             return
         if errand.group.on_offline != "abort":
             self.look()
+            self._online[errand.group.first].end(errand)
         del self._at_work[errand.device]
         group, now_s = errand.group, self._state.timeline.now
         watts = group.power.idle
@@ -70,8 +76,8 @@ class IdleEnergy:
         """See how many were online since the last look."""
         now_s = self._state.timeline.now
         if now_s > self._looked_s:
-            for online in self._online:
-                self._online_j += online.joules(self._looked_s, now_s, self._at_work.values())
+            for online in self._online.values():
+                self._online_j += online.joules(self._looked_s, now_s)
             self._looked_s = now_s
 
     def tell(self) -> float:

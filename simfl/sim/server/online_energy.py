@@ -2,13 +2,14 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from simfl.core.types import Flags, Ids
 from simfl.sim.errand import Errand
 from simfl.sim.fleet import DeviceGroup
+from simfl.sim.server.paused import Paused
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _PARTS = 16
@@ -38,37 +39,37 @@ class OnlineEnergy:
         self._batteries = batteries = group.batteries
         # Of each device whether its battery was not empty at its last turn that is known.
         self._charged = np.ones(0, np.bool_) if batteries is None else batteries.watch()
+        # Who is at work, or through with it, where work may be paused.
+        self._at_work: dict[int, Errand] = {}
+        self._paused = Paused(group)
 
-    def joules(self, since_s: float, now_s: float, at_work: Iterable[Errand]) -> float:
+    def start(self, errand: Errand) -> None:
+        """Record that a device is at work from now on: it counts as online even while away."""
+        if self._group.batteries is None:
+            self._paused.start(errand)
+        else:
+            self._at_work[errand.device - self._group.first] = errand
+
+    def end(self, errand: Errand) -> None:
+        """Record that a device that was at work no longer takes part."""
+        if self._group.batteries is None:
+            self._paused.end(errand)
+        else:
+            del self._at_work[errand.device - self._group.first]
+
+    def joules(self, since_s: float, now_s: float) -> float:
         """Return what they draw between two instants.
 
         Args:
             since_s: the last instant that this was asked about.
-            now_s: the present.
-            at_work: who has taken part all the time or is through with it; who is away and whose
-                work is paused counts as online.
+            now_s: the present.  Nobody has started or ended work in between.
         """
-        group, looks = self._group, self._looks(since_s, now_s)
-        if group.batteries is None and group.on_offline == "abort":  # availability says it all
-            watts = [group.power.idle * self._online(look_s) for look_s in looks]
-            return sum(watts) / len(looks) * (now_s - since_s)
-        paused = [
-            errand
-            for errand in at_work
-            if group.on_offline != "abort" and 0 <= errand.device - group.first < group.count
-        ]
-        working: Ids = np.array([errand.device - group.first for errand in paused], dtype=np.int64)
-        watts = []
-        charged = self._charge(np.append(self._devices, working), looks, now_s)
-        for look, look_s in enumerate(looks):
-            others, own = np.split(charged[:, look], [len(self._devices)])
-            online = group.schedule.online(self._devices, look_s)
-            devices = group.count * (int(np.count_nonzero(others & online)) / len(online))
-            busy = [errand.started_s <= look_s < _over_s(errand) for errand in paused]
-            if any(busy):
-                there = own[busy] & group.schedule.online(working[busy], look_s)
-                devices += len(there) - float(there.sum())
-            watts.append(group.power.idle * devices)
+        looks = self._looks(since_s, now_s)
+        if self._group.batteries is None:  # availability says it all
+            online = [self._online(look_s) + self._paused.count(look_s) for look_s in looks]
+        else:
+            online = self._charged_online(looks, now_s)
+        watts = [self._group.power.idle * devices for devices in online]
         return sum(watts) / len(looks) * (now_s - since_s)
 
     def _looks(self, since_s: float, now_s: float) -> list[float]:
@@ -85,6 +86,22 @@ class OnlineEnergy:
         """Return how many are online at an instant, whatever their batteries."""
         online = self._group.schedule.online(self._devices, time_s)
         return self._group.count * (int(np.count_nonzero(online)) / len(online))
+
+    def _charged_online(self, looks: Sequence[float], now_s: float) -> list[float]:
+        """Return how many were online at each look, and their batteries not empty, or at work."""
+        group = self._group
+        working: Ids = np.fromiter(self._at_work, np.int64, len(self._at_work))
+        over_s = np.array([errand.over_s for errand in self._at_work.values()])
+        charged = self._charge(np.append(self._devices, working), looks, now_s)
+        result = []
+        for look, look_s in enumerate(looks):
+            others, own = np.split(charged[:, look], [len(self._devices)])
+            online = group.schedule.online(self._devices, look_s)
+            devices = group.count * (int(np.count_nonzero(others & online)) / len(online))
+            busy = look_s < over_s
+            there = own[busy] & group.schedule.online(working[busy], look_s)
+            result.append(devices + int(np.count_nonzero(~there)))
+        return result
 
     def _charge(self, devices: Ids, looks: Sequence[float], now_s: float) -> Flags:
         """Return `(m, looks)` whether the battery of each was not empty then, if it has one.
@@ -106,8 +123,3 @@ class OnlineEnergy:
         for device, turns in turned.items():
             self._charged[device] = turns[-1][1]
         return state
-
-
-def _over_s(errand: Errand) -> float:
-    """Return when a device has nothing more to do for `errand` (inf: not yet)."""
-    return errand.landed_s if errand.ended_s is None else min(errand.ended_s, errand.landed_s)

@@ -171,6 +171,26 @@ def test_nor_where_rounds_end_meanwhile():
     assert [row.idle_energy_j for row in world.rounds] == [0, 0]
 
 
+def test_whose_work_may_pause_is_not_looked_at_anew_for_each_participation_of_another():
+    """Nine tenths of 100 devices at work were asked about each time one began or ended."""
+
+    class Counting(Sessions):
+        asked = 0
+
+        def online(self, devices, now_s):
+            self.asked += len(devices) if devices.flags.writeable else 0  # not the group as such
+            return super().online(devices, now_s)
+
+    def asked(on_offline):
+        fleet = make_fleet(100, np.linspace(1, 2, 100), on_offline=on_offline, power=IDLE)
+        schedule = Counting([[(0.0, 7.0 + n % 10), (17.0, INF)] for n in range(100)])
+        fleet = replace(fleet, groups=[replace(fleet.groups[0], schedule=schedule)])
+        make(fleet, {"name": "fedbuff", "concurrency": 90, "buffer": 50}, stop=Stop(rounds=2))
+        return schedule.asked
+
+    assert asked("pause") < 2 * asked("abort")
+
+
 @pytest.mark.parametrize("on_offline", ["abort", "pause", "salvage"])
 @pytest.mark.parametrize("end_s", [20.0, 19.0])
 def test_who_leaves_before_the_server_looks_for_its_update_idles_only_while_it_is_there(
