@@ -34,11 +34,11 @@ def kinds(incomplete: str) -> list[str]:
 
 def describable(incomplete: str) -> list[str]:
     """Return kinds of components, sections of scenarios and the keys in them, files of runs."""
-    from simfl.runs.folder.folder import CLIENTS, ROUNDS, SUMMARY
+    from simfl.runs.folder.folder import CLIENTS, EVENTS, ROUNDS, SUMMARY
     from simfl.scenario.keys import keys, plain
 
     paths = dict.fromkeys(plain(key.path) for key in keys(lambda _, __: []))
-    return [*kinds(incomplete), *_beginning(incomplete, [*paths, ROUNDS, CLIENTS, SUMMARY])]
+    return [*kinds(incomplete), *_beginning(incomplete, [*paths, ROUNDS, CLIENTS, EVENTS, SUMMARY])]
 
 
 def members(context: typer.Context, incomplete: str) -> list[str]:

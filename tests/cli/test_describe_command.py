@@ -8,6 +8,7 @@ import pytest
 
 from simfl.cli import main
 from simfl.core.rows import RoundRow, header
+from simfl.runs.folder.event_kinds import EVENT_KINDS
 from simfl.runs.folder.summary import MEANINGS
 from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.parts.catalogue import catalogue
@@ -227,10 +228,20 @@ def test_columns_of_runs_are_described(capsys: pytest.CaptureFixture[str]) -> No
     assert "A column of rounds.csv is called so too: simfl describe rounds.csv" in accuracy
 
 
+@pytest.mark.parametrize("file", ["events", "events.jsonl", "events.jsonl.zst"])
+def test_kinds_of_events_are_described(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """They were nowhere: `unknown component or key 'events.jsonl'`."""
+    told = printed(capsys, "describe", file)
+    assert re.findall("^  ([a-z_]+)$", told, re.MULTILINE) == ["t", "event", *EVENT_KINDS]
+    assert "needs_bytes: memory that training takes" in printed(capsys, "describe", "refused")
+    target = printed(capsys, "describe", "target")  # a key of a scenario, first of all
+    assert "A kind of event of events.jsonl is called so too: simfl describe events" in target
+
+
 def test_what_is_like_nothing_is_told_where_to_look(capsys: pytest.CaptureFixture[str]) -> None:
     """All 600 names were listed."""
-    assert main(["describe", "events.jsonl"]) == 2
-    told = "unknown component or key 'events.jsonl'; `simfl list` has the components, "
+    assert main(["describe", "provenance.json"]) == 2
+    told = "unknown component or key 'provenance.json'; `simfl list` has the components, "
     assert told in (error := capsys.readouterr().err)
     assert len(error) < 200
 

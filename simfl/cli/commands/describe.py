@@ -16,7 +16,8 @@ def describe(
         str,
         typer.Argument(
             help="Such as selectors (or selector); or, alone, a component's name, a key of "
-            "scenarios, such as rounds.stop, or a file or column of runs, such as rounds.csv.",
+            "scenarios, such as rounds.stop, or a file or column of runs, such as rounds.csv or "
+            "events.",
             autocompletion=_complete.describable,
         ),
     ],
@@ -66,7 +67,7 @@ def describe(
     else:
         more = [also(kind)] if isinstance(descriptions[0], Description) and name is None else []
         more += [
-            f"A column of {table.file} is called so too: simfl describe {table.file}"
+            f"A {table.entry} of {table.file} is called so too: simfl describe {table.file}"
             for table in written
         ]
         typer.echo("\n\n".join(filter(None, [*map(str, descriptions), *more])))

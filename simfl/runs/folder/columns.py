@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from simfl.core import rows
-from simfl.runs.folder.folder import CLIENTS, ROUNDS, SUMMARY
+from simfl.runs.folder.event_kinds import COMMON, EVENT_KINDS
+from simfl.runs.folder.folder import CLIENTS, EVENTS, ROUNDS, SUMMARY
+from simfl.runs.folder.growing_file import PACKED
 from simfl.runs.folder.summary import MEANINGS
 
 WIDTH = 96
@@ -21,12 +23,17 @@ class FileDescription:
     Attributes:
         file: its name.
         about: what a row of it is.
-        columns: their meanings, by name.
+        columns: their meanings, by name; of an event log, those of the kinds of events.
     """
 
     file: str
     about: str
     columns: Mapping[str, str]
+
+    @property
+    def entry(self) -> str:
+        """What one of the columns is called."""
+        return "kind of event" if self.file == EVENTS else "column"
 
     def __str__(self) -> str:
         indent = 6 * " "
@@ -37,14 +44,19 @@ class FileDescription:
             "",
         ]
         for name, meaning in self.columns.items():
-            lines += [f"  {name}", textwrap.indent(textwrap.fill(meaning, WIDTH - 6), indent)]
+            texts = [textwrap.fill(line, WIDTH - 6) for line in meaning.splitlines() or [""]]
+            lines += [f"  {name}", *(textwrap.indent(text, indent) for text in texts)]
         return "\n".join(lines)
 
 
 def described(word: str) -> list[FileDescription]:
-    """Return the file that is called `word`, or the columns in files that are ([]: none is)."""
-    if word in FILES:
-        return [FILES[word]()]
+    """Return the file that is called `word`, or the columns in files that are ([]: none is).
+
+    The event log may be called by its bare name, too, which no table is: theirs mean other things.
+    """
+    file = EVENTS if word in _LOG_NAMES else word
+    if file in FILES:
+        return [FILES[file]()]
     files = [make() for make in FILES.values()]
     return [
         FileDescription(table.file, table.about, {word: table.columns[word]})
@@ -91,9 +103,22 @@ def _summary() -> FileDescription:
     return FileDescription(SUMMARY, "What came of a run that has ended, as a whole.", MEANINGS)
 
 
+def _events() -> FileDescription:
+    about = (
+        "One event a line, as JSON, in the order in which they happened.  With --compress-log the "
+        f"file is {EVENTS}{PACKED}; with --log rounds it tells of no single client.  null: not "
+        "known, or not finite."
+    )
+    kinds = {kind: str(event) for kind, event in EVENT_KINDS.items()}
+    return FileDescription(EVENTS, about, {**COMMON, **kinds})
+
+
+_LOG_NAMES = ("events", EVENTS + PACKED)
+
 FILES: Mapping[str, Callable[[], FileDescription]] = {
     ROUNDS: _table(ROUNDS, rows.RoundRow),
     CLIENTS: _table(CLIENTS, rows.ClientRow),
+    EVENTS: _events,
     SUMMARY: _summary,
 }
 """What describes each file, by its name."""
