@@ -54,8 +54,8 @@ class ActiveClients:
             self._hiring = self.begin(self._hire())
 
     def _hire(self) -> Waits:
-        attempts = Attempts()
-        while not self.state.finished and (short := self._short()) > 0:
+        attempts, state = Attempts(), self.state
+        while not state.finished and not state.time_is_up and (short := self._short()) > 0:
             if not self.waiting.anyone():
                 self.selection.accounting.fall_short(short)
                 if not self._inbox:

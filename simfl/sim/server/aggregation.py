@@ -85,7 +85,8 @@ class Aggregation:
                 kept.append(part)
         if kept:
             self._remember(kept, facts.losses)
-        self.round_end.close(facts)
+        more = self.state.time_is_up and self.takes_s == 0 and self.dispatch.any_arrived()
+        self.round_end.close(facts, more)
 
     @staticmethod
     def _outcome(part: Participation, facts: Aggregated) -> Outcome:

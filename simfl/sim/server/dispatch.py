@@ -104,6 +104,10 @@ class Dispatch:
             part.errand.end = "late"
             self.discard(part, "late")
 
+    def any_arrived(self) -> bool:
+        """Return whether an update is there that is neither aggregated nor dropped."""
+        return any(part.arrived for part in self._unsettled.values())
+
     def too_stale(self, part: Participation, most: int | None) -> bool:
         """Return whether more than `most` versions (None: any number) were made since its base."""
         return most is not None and self.state.version - part.order.base > most

@@ -43,10 +43,16 @@ class RoundEnd:
         if self.state.settings.evaluate_initial and (evaluation := self._judge()) is not None:
             self._end(evaluation)
 
-    def close(self, facts: Aggregated) -> None:
-        """Evaluate if due, write the round's row and check the stopping rules."""
+    def close(self, facts: Aggregated, more: bool = False) -> None:
+        """Evaluate if due, write the round's row and check the stopping rules.
+
+        Args:
+            facts: of the aggregation.
+            more: other updates are there that may be aggregated at this instant, too, before time
+                is up.
+        """
         state, self._round = self.state, self.state.round
-        why = self._why_stop()
+        why = self._why_stop(more)
         evaluation = None
         if why is not None or state.round % self.state.settings.evaluate_every == 0:
             evaluation = self._judge()
@@ -73,7 +79,7 @@ class RoundEnd:
             self._note_targets(evaluation)
             self._stop_at(evaluation)
 
-    def _why_stop(self) -> str | None:
+    def _why_stop(self, more: bool) -> str | None:
         """Return which rule ends the run now, whatever an evaluation would say."""
         state, stop = self.state, self.state.settings.stop
         if state.round == stop.rounds:
@@ -82,7 +88,7 @@ class RoundEnd:
             return "bytes"
         if stop.energy_j is not None and self.accounting.total_energy_j >= stop.energy_j:
             return "energy"
-        if stop.time_s is not None and state.timeline.now >= stop.time_s:
+        if state.time_is_up and not more:
             return "time"
         return None
 

@@ -111,6 +111,11 @@ class Server:
         return self.state.finished
 
     @property
+    def time_is_up(self) -> bool:
+        """Whether the run may only do what is due at this very instant."""
+        return self.state.time_is_up
+
+    @property
     def why_finished(self) -> str | None:
         """Which stopping rule was met, if any."""
         return self.state.why_finished

@@ -39,6 +39,12 @@ class RunState:
         """Whether a stopping rule has been met."""
         return self.why_finished is not None
 
+    @property
+    def time_is_up(self) -> bool:
+        """Whether the run may only do what is due at this very instant."""
+        stop_s = self.settings.stop.time_s
+        return stop_s is not None and self.timeline.now >= stop_s
+
     def finish(self, why: str) -> None:
         """End the run, for the first reason given."""
         if self.why_finished is None:

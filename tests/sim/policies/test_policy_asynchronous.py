@@ -57,6 +57,26 @@ def test_fedasync_aggregates_each_arrival():
     assert [row.start_s for row in world.rounds] == [0, 1, 2, 3, 3.5]
 
 
+@pytest.mark.parametrize(
+    ("policy", "ends_s", "unfinished"),
+    [
+        ("fedasync", [10, 10, 10, 10, 20, 20, 20, 20], []),
+        ({"name": "fedbuff", "buffer": 2}, [10, 10, 20, 20], []),
+        ({"name": "fedbuff", "buffer": 3}, [10, 20], [2, 3]),
+        ({"name": "tiered", "tiers": 2}, [10, 10, 20, 20], []),
+    ],
+)
+def test_all_updates_of_the_instant_at_which_time_is_up_count(policy, ends_s, unfinished):
+    """The first aggregation of that instant ended the run, and the others' updates were lost."""
+    world = make(make_fleet(4), policy, stop=Stop(time_s=20.0))
+    assert [row.end_s for row in world.rounds] == ends_s
+    assert world.server.why_finished == "time"
+    left = [row.client for row in world.clients if row.outcome == "unfinished"]
+    assert left == unfinished
+    sent_s = [at_s for at_s, kind, _ in world.events if kind in ("selected", "dispatched")]
+    assert max(sent_s) == 10  # nobody is sent out as the run ends
+
+
 def test_each_arrival_triggers_a_dispatch_with_the_newest_model():
     world = make(make_fleet(3, [1, 2.3, 4]), "fedasync", clients=2, stop=Stop(rounds=6))
     dispatched = [(t, f["round"]) for t, kind, f in world.events if kind == "dispatched"]
