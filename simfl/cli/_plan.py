@@ -11,7 +11,7 @@ import typer
 from simfl.report import formats
 from simfl.runs.estimate import ROUNDS, Estimate, estimate
 from simfl.runs.folder.folder import is_finished
-from simfl.runs.many import planned
+from simfl.runs.many import cores_each, planned
 from simfl.runs.run_jobs import is_kept
 from simfl.scenario.checks import refuse
 
@@ -57,10 +57,10 @@ def show_plan(
     if not estimates:
         typer.echo(f"{formats.plural(len(jobs), 'run')}: nothing is left to do")
         return
-    processes, _ = planned(estimates, options)
-    host_s = max(
-        sum(cost.host_s for cost in estimates) / processes, max(c.host_s for c in estimates)
-    )
+    processes, shared = planned(estimates, options)
+    cores = cores_each(options, processes, shared)
+    lasts_s = [cost.lasts_s(cores) for cost in estimates]
+    host_s = max(sum(lasts_s) / processes, max(lasts_s))
     left = formats.plural(len(estimates), "run")
     counted = all(cost.counted for cost in estimates)
     caution = "it may be several times more or less"

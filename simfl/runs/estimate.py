@@ -42,6 +42,8 @@ class Estimate:
         rounds: until it ends; `ROUNDS` of them, where it ends by something else.
         counted: whether it ends by that number of rounds, at the latest.
         host_s: host seconds on one core.
+        training_s: of these, those of training, which several cores may share.
+        together: updates that are trained at once, at most.
         memory_bytes: of its process.
         disk_bytes: of its folder.
     """
@@ -49,8 +51,22 @@ class Estimate:
     rounds: int
     counted: bool
     host_s: float
+    training_s: float
+    together: int
     memory_bytes: float
     disk_bytes: float
+
+    def lasts_s(self, cores: int) -> float:
+        """Return the host seconds from its begin to its end, on so many cores.
+
+        They share the training that takes long enough, as the executor `auto` does.
+        """
+        from simfl.training.executors.auto import PATIENCE_S, WORTH_S
+
+        helpers = min(cores, self.together)
+        if helpers < 2 or self.training_s <= max(PATIENCE_S, self.rounds * WORTH_S):
+            return self.host_s
+        return self.host_s - (self.training_s - PATIENCE_S) * (1 - 1 / helpers)
 
 
 def estimate(
@@ -66,12 +82,13 @@ def estimate(
     """
     counted = scenario.rounds.stop.rounds is not None
     rounds = scenario.rounds.stop.rounds or ROUNDS
-    participations = rounds * scenario.rounds.clients
+    together = scenario.rounds.policy.counted(scenario.rounds.clients)
+    participations = rounds * together
     clock_s = participations * PARTICIPATION_S
     disk = _recorded(rounds, participations, log, compress_log)
     process = PROCESS_BYTES + DEVICE_BYTES * scenario.devices
     if time_only:
-        return Estimate(rounds, counted, clock_s, process, disk)
+        return Estimate(rounds, counted, clock_s, 0.0, together, process, disk)
     from simfl.build.model_facts import model_facts
 
     facts, dataset = model_facts(scenario), scenario.data.dataset
@@ -81,8 +98,6 @@ def estimate(
     batch = training.batch_size
     plan = Plan.nominal(training.epochs or 0, training.steps)
     judged = (rounds / scenario.evaluation.every + scenario.evaluation.initial) * total * JUDGED
-    units = participations * plan.units(samples_each, batch) + judged * facts.forward_units
-    steps = participations * plan.n_steps(samples_each, batch)
     held = 2.0 * total * math.prod(dataset.shape()[0]) * 4
     held += facts.parameters * 4.0 * (4 + scenario.rounds.clients)
     rate, step_s = FLOPS, STEP_S
@@ -90,10 +105,15 @@ def estimate(
         rate, step_s = STACKED_FLOPS, STACKED_STEP_S
     if facts.compiled:
         rate, step_s = COMPILED_FLOPS, COMPILED_STEP_S
+    trained = participations * plan.units(samples_each, batch) * facts.flops
+    steps = participations * plan.n_steps(samples_each, batch)
+    training_s = steps * step_s + trained / rate
     return Estimate(
         rounds,
         counted,
-        clock_s + steps * step_s + units * facts.flops / rate,
+        clock_s + training_s + judged * facts.forward_units * facts.flops / rate,
+        training_s,
+        together,
         process + held,
         disk + facts.parameters * 4.0,
     )

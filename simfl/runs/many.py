@@ -107,6 +107,19 @@ def planned(estimates: Sequence[Estimate], options: Options) -> tuple[int, int]:
     return min(most, len(estimates), fitting), most
 
 
+def cores_each(options: Options, processes: int, shared: int) -> int:
+    """Return how many cores train for one run, of `processes` at once which have so many `shared`.
+
+    A cluster's are not known; all is said of one then, and of a GPU.
+    """
+    if options.device != "cpu" or options.executor not in ("auto", "processes"):
+        return 1
+    if options.executor == "processes":
+        return options.workers or cores()
+    free = max(shared // processes, 1)
+    return min(options.workers or free, free)
+
+
 def _download(jobs: Sequence[Job], options: Options) -> None:
     """Fetch data sets that are not there yet, lest several processes do it at once."""
     fetched = []

@@ -9,7 +9,7 @@ import pytest
 from simfl import Options, Scenario, run
 from simfl.components.optimizers.sgd import Sgd
 from simfl.runs.estimate import estimate
-from simfl.runs.many import planned
+from simfl.runs.many import cores_each, planned
 from tests.tiny import TINY
 
 
@@ -99,3 +99,30 @@ def test_a_large_fleet_takes_memory(time_only: bool) -> None:
 def test_the_quickstart_is_not_worth_a_second_process() -> None:
     quickstart = Scenario.load(Path(__file__).parents[2] / "scenarios" / "quickstart.yaml")
     assert planned([estimate(quickstart)] * 4, Options())[0] == 1
+
+
+def test_one_run_takes_less_on_more_cores_where_training_takes_long() -> None:
+    """The seconds of one core were told, however many train for it: twice too many on two."""
+    run_ = estimate(scenario(**{"training.epochs": 300_000}))
+    alone_s = run_.host_s - run_.training_s
+    assert run_.lasts_s(1) == run_.host_s > 60
+    assert run_.lasts_s(2) == pytest.approx(alone_s + 5 + (run_.training_s - 5) / 2)
+    assert run_.lasts_s(64) == run_.lasts_s(4)  # clients of a round
+    short = estimate(scenario())
+    assert short.lasts_s(2) == short.host_s  # nobody is asked to help
+    many_rounds = {"training.epochs": 10, "rounds.stop.rounds": 1_000_000}
+    quick = estimate(scenario(**many_rounds))
+    assert quick.training_s > 60
+    assert quick.lasts_s(2) == quick.host_s  # nor where a round trains for milliseconds
+    options = Options(executor="processes", workers=3)
+    assert cores_each(options, 1, 1) == 3
+    assert [cores_each(Options(), processes, 8) for processes in (1, 3, 8)] == [8, 2, 1]
+
+
+def test_a_round_of_an_asynchronous_policy_is_one_aggregation() -> None:
+    """FedAsync was reckoned with a participation of each of `rounds.clients` per update."""
+    costs = {
+        name: estimate(scenario(**{"rounds.policy": {"name": name}})).host_s
+        for name in ("synchronous", "fedasync")
+    }
+    assert costs["fedasync"] < costs["synchronous"] / 2

@@ -47,6 +47,10 @@ class Asynchronous(RoundPolicy, ABC):
         """How many updates make an aggregation."""
 
     @override
+    def counted(self, wanted: int) -> int:
+        return self.enough
+
+    @override
     def run(self, server: Server) -> Process:
         size = self.concurrency or server.settings.clients
         active = server.keep_active(size, self.timeout or math.inf)

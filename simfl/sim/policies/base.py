@@ -81,6 +81,10 @@ class RoundPolicy(Component, ABC):
         """Return how many clients are asked for a round in which `wanted` are to count."""
         return wanted
 
+    def counted(self, wanted: int) -> int:
+        """Return how many updates an aggregation takes, about, where clients `wanted` are set."""
+        return wanted
+
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         withheld = self.awaits_updates and circumstances.withheld_by

@@ -60,6 +60,10 @@ class Tiered(RoundPolicy):
         return CallOff("deadline", deadline, ("time",)) if isinstance(deadline, float) else None
 
     @override
+    def counted(self, wanted: int) -> int:
+        return self.clients_per_tier or math.ceil(wanted / self.tiers)
+
+    @override
     def run(self, server: Server) -> Process:
         limit_s = server.deadline_s(self.deadline)
         server.open_round()
@@ -70,7 +74,7 @@ class Tiered(RoundPolicy):
 
     def _pace(self, server: Server, tier: int, limit_s: float) -> Process:
         """Run the rounds of one tier."""
-        k = self.clients_per_tier or math.ceil(server.settings.clients / self.tiers)
+        k = self.counted(server.settings.clients)
         attempts, looked_s = Attempts(), server.timeline.now
         while True:
             members = yield from server.until_somebody(lambda: self.members(server, tier))
