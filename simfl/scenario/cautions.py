@@ -7,6 +7,8 @@ import numpy as np
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.aggregators.dp_fedavg_adaptive import DpFedAvgAdaptive
 from simfl.components.availability.week import at_first, in_words, most_at_once, quorum, week_of
+from simfl.components.compressors.top_k import TopK
+from simfl.components.filters.cmfl import Cmfl
 from simfl.components.models import linear_layers
 from simfl.core.at_work import users_own
 from simfl.core.seeds import Seeds
@@ -37,6 +39,7 @@ def cautions(scenario: Scenario) -> Iterator[Caution]:
     model = scenario.model
     if model.frozen and model.weights_file is None and not users_own([model]):
         yield ("model", "frozen"), "stays at random weights, for there is no `weights_file`"
+    yield from _of_filter(scenario)
     yield from _of_aggregation(scenario)
     yield from _of_privacy(scenario)
     yield from _of_quorum(scenario)
@@ -53,6 +56,20 @@ def _of_samples(scenario: Scenario) -> Iterator[Caution]:
             ("data", "partition"),
             f"{each:,} of {known:,} samples for each client, who so holds some several times"
             + (": what `local_validation` keeps aside is trained on, too" if aside else ""),
+        )
+
+
+def _of_filter(scenario: Scenario) -> Iterator[Caution]:
+    """Yield a filter by signs whose reference is 0 nearly everywhere, which no sign agrees with."""
+    kept, sent = scenario.training.filter, scenario.training.compression
+    if not isinstance(kept, Cmfl) or not isinstance(sent, TopK) or kept.stage != "client":
+        return
+    if kept.decay == "none" and sent.share < kept.threshold_at(1):
+        yield (
+            ("training", "filter"),
+            f"every update may be kept back: {kept.threshold_at(1):.4g} of its signs must agree "
+            "with the last change of the model, which is 0 wherever no client sent anything "
+            f"(compression top_k: {100 * sent.share:.4g}% each)",
         )
 
 

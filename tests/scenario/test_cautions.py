@@ -49,6 +49,21 @@ def test_an_aggregation_that_was_not_chosen_for_its_policy_is_told(
     assert list(cautions(Scenario.from_dict(resolved))) == []
 
 
+def test_a_filter_by_signs_that_compression_leaves_none_of_is_told() -> None:
+    """From the second round on CMFL kept every update back."""
+    path, sparse = "training.filter", {"name": "top_k", "share": "5%"}
+
+    def filtering(filter_: Any, compression: Any = sparse) -> dict[str, str]:
+        return told(training=TINY["training"] | {"filter": filter_, "compression": compression})
+
+    assert filtering("cmfl")[path].startswith("every update may be kept back: 0.8 of its signs ")
+    assert "(compression top_k: 5% each)" in filtering({"name": "cmfl", "threshold": 0.5})[path]
+    for fitting in ({"name": "cmfl", "threshold": 0.05}, {"name": "cmfl", "decay": "sqrt"}):
+        assert path not in filtering(fitting)
+    assert path not in filtering({"name": "cmfl", "variant": "current_mean"})
+    assert path not in filtering("cmfl", "float16")
+
+
 SELDOM = {**TINY["fleet"], "availability": {"name": "on_off", "on": "10 min", "off": "4 h"}}
 
 
