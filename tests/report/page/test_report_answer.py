@@ -351,6 +351,19 @@ def test_who_was_at_a_target_at_once_has_no_ratio(
     assert " ".join(headline(by_variant(find_runs([tmp_path])))) == told
 
 
+@pytest.mark.parametrize("seeds", [2, 3])
+def test_who_was_at_a_target_at_once_with_each_seed_is_surely_first(
+    seeds: int, tmp_path: Path
+) -> None:
+    """However many seeds there were, chance might be why they differed."""
+    for seed in range(seeds):
+        made_run(tmp_path, "a", seed, [0.8], round_s=0)
+        made_run(tmp_path, "b", seed, [0.8], round_s=10 + seed)
+    told = " ".join(headline(by_variant(find_runs([tmp_path]))))
+    sure = "a was there from the start with each seed, b with none: of 0 s there is no ratio."
+    assert told.endswith(sure if seeds > 2 else "chance may be why a and b differ.")
+
+
 def test_rounds_that_last_as_long_with_each_seed_tie(tmp_path: Path) -> None:
     for name, lasts in {"a": (10, 20, 30), "b": (10,)}.items():
         for seed, round_s in enumerate(lasts):

@@ -112,7 +112,13 @@ def _behind(standings: Sequence[Standing], first: Standing, count: int) -> list[
         if single:
             names = named([first.name, *single], count)
             sentences.append(f"{names} have one seed in common: chance may be why they differ.")
-    if at_once := [standing.name for standing in standings if standing.zero_cost]:
+    if later := [standing.name for standing in standings if standing.surely_later]:
+        sentences.append(
+            f"{first.name} was there from the start with each seed, {named(later, count)} with "
+            "none: of 0 s there is no ratio."
+        )
+    at_once = [s.name for s in standings if s.zero_cost and not s.surely_later]
+    if at_once:
         names = named([first.name, *at_once], count)
         sentences.append(
             f"Of 0 s, which some seeds took, there is no ratio: chance may be why {names} differ."

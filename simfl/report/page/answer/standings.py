@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from simfl.runs.results.grouping import Groups
 from simfl.runs.results.metric import BYTES, ROUNDS, TIME, figure, times
 from simfl.runs.results.paired import Ratio, Times, paired_ratio, zero_cost
-from simfl.runs.results.statistics import Figure
+from simfl.runs.results.statistics import ENOUGH, Figure
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Standing:
             seed, one of them took nothing, or nobody got there in what is known of both).
         shared: seeds that it and the first both have.
         zero_cost: whether it or the first was at the target from the start, with one of these.
+        surely_later: whether the first was, with each of these, and it with none; of enough.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Standing:
     ratio: Ratio | None = None
     shared: int = 0
     zero_cost: bool = False
+    surely_later: bool = False
 
     @property
     def never(self) -> bool:
@@ -89,10 +91,12 @@ def _only_lucky(own: Times, other: Times) -> bool:
 
 
 def _beside(standing: Standing, own: Times, first: Times) -> Standing:
-    shared = len(own.reached.keys() & first.reached.keys())
+    shared = own.reached.keys() & first.reached.keys()
     return replace(
         standing,
         ratio=paired_ratio(own, first),
-        shared=shared,
+        shared=len(shared),
         zero_cost=zero_cost(own, first),
+        surely_later=len(shared) >= ENOUGH
+        and all(first.reached[seed] == 0 != own.reached[seed] for seed in shared),
     )
