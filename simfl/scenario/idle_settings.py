@@ -30,7 +30,11 @@ def settings(scenario: Scenario) -> Iterator[Setting]:
     """
     yield from _of_fleet(scenario)
     made = scenario.data.local_validation > 0 and type(scenario.data.dataset) is Generated
-    yield ("data", "local_validation"), made, "of samples that are made on demand none is kept aside"
+    yield (
+        ("data", "local_validation"),
+        made,
+        "of samples that are made on demand none is kept aside",
+    )
     yield from _of_weights(scenario.model)
     policy, workload, selection = (
         scenario.rounds.policy, scenario.training.workload, scenario.selection
