@@ -3,6 +3,7 @@
 import numpy as np
 
 from simfl.components.datasets.clients import Samples
+from simfl.core.machine.movable import movable_array
 from simfl.core.types import Ids
 
 PART_BYTES = 32 * 2**20
@@ -21,7 +22,8 @@ def rearranged(samples: Samples, order: Ids, in_place: bool) -> Samples:
     if np.array_equal(order, np.arange(len(order))):
         return Samples(x[: len(order)], y)
     if not (in_place and x.flags.writeable and x.flags.c_contiguous):
-        return Samples(x[order], y)
+        copy = movable_array((len(order), *x.shape[1:]), x.dtype)
+        return Samples(np.take(x, order, axis=0, out=copy, mode="clip"), y)
     left = np.ones(len(x), dtype=bool)
     left[order] = False
     every = np.concatenate([order, np.flatnonzero(left)])

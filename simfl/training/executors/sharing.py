@@ -6,6 +6,7 @@ name, and vanish with the last process that holds them, however it ends.
 """
 
 import io
+import math
 import mmap
 import os
 import pickle
@@ -20,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.core.machine.movable import file_of
+
 if TYPE_CHECKING:  # PyTorch is imported late: listing executors must not wait for it
     import torch
 
@@ -31,22 +34,27 @@ ALIGNED_BYTES = 64
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """A pickle and the file descriptors of its large tensors, see `pack`."""
+    """A pickle, the file descriptors of its large tensors, and where in its file each begins.
+
+    See `pack`.
+    """
 
     payload: bytes
     fds: Sequence[int]
+    offsets: Sequence[int]
 
     def unpack(self) -> Any:
         """Return what `pack` was given; large tensors are views of shared memory."""
-        # A map is kept alive by its tensor.
-        return _unpickled(
-            self.payload,
-            lambda index: mmap.mmap(self.fds[index], os.fstat(self.fds[index]).st_size),
-        )
+        return _unpickled(self.payload, self._mapped)
+
+    def _mapped(self, index: int) -> memoryview:
+        """Return the memory of a tensor and what lies behind it; it keeps the map alive."""
+        fd = self.fds[index]
+        return memoryview(mmap.mmap(fd, os.fstat(fd).st_size))[self.offsets[index] :]
 
     def send(self, channel: Connection) -> None:
         """Send it to a process of this machine, which gets file descriptors of its own."""
-        channel.send((self.payload, len(self.fds)))
+        channel.send((self.payload, self.offsets))
         for fd in self.fds:
             _send_fd(channel, fd)
 
@@ -58,8 +66,8 @@ class Packed:
 
 def receive_packed(channel: Connection) -> Packed:
     """Return what `Packed.send` sent."""
-    payload, n = channel.recv()
-    return Packed(payload, [recv_handle(channel) for _ in range(n)])
+    payload, offsets = channel.recv()
+    return Packed(payload, [recv_handle(channel) for _ in offsets], offsets)
 
 
 def _send_fd(channel: Connection, fd: int) -> None:
@@ -67,12 +75,20 @@ def _send_fd(channel: Connection, fd: int) -> None:
 
 
 def pack(value: object) -> Packed:
-    """Return `value` pickled, its large tensors in files without names; close it in the end."""
+    """Return `value` pickled, its large tensors in files without names; close it in the end.
+
+    Movable arrays are moved there, others are copied.
+    """
     fds: list[int] = []
+    offsets: list[int] = []
 
     def keep(flat: "torch.Tensor") -> None:
         import torch
 
+        if (place := file_of(flat.data_ptr(), len(flat))) is not None:
+            fds.append(os.dup(place[0]))
+            offsets.append(place[1])
+            return
         fd = _anonymous_file()
         os.ftruncate(fd, len(flat))
         with mmap.mmap(fd, len(flat)) as memory:
@@ -80,8 +96,9 @@ def pack(value: object) -> Packed:
             shared.copy_(flat)
             del shared
         fds.append(fd)
+        offsets.append(0)
 
-    return Packed(_pickled(value, keep), fds)
+    return Packed(_pickled(value, keep), fds, offsets)
 
 
 def send(channel: Connection, value: object) -> None:
@@ -200,7 +217,7 @@ class WithoutTensors(_Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Fetches the memory of large tensors by their numbers."""
+    """Fetches the memory of large tensors, or more, by their numbers."""
 
     def __init__(self, buffer: io.BytesIO, fetch: Callable[[int], Any]) -> None:
         super().__init__(buffer)
@@ -210,7 +227,9 @@ class _Unpickler(pickle.Unpickler):
         import torch
 
         index, shape, dtype = key
-        return torch.frombuffer(self._fetch(index), dtype=torch.uint8).view(dtype).view(shape)
+        n_bytes = math.prod(shape) * dtype.itemsize
+        flat = torch.frombuffer(self._fetch(index), dtype=torch.uint8, count=n_bytes)
+        return flat.view(dtype).view(shape)
 
 
 def _anonymous_file() -> int:

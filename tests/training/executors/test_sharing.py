@@ -2,12 +2,14 @@
 
 import multiprocessing
 import os
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from simfl.core.machine.movable import LARGE_BYTES, movable_array
 from simfl.training.executors import sharing
 from simfl.training.executors.sharing import pack
 
@@ -23,6 +25,19 @@ def test_large_tensors_travel_by_file_descriptor():
     copy["big"][0, 0] = 7  # one memory, seen by all
     assert again["big"][0, 0] == 7
     packed.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it is copied")
+def test_samples_that_can_be_moved_are_not_copied():
+    """Workers had a copy of a whole data set beside that of the run, which kept its own."""
+    array = movable_array((LARGE_BYTES // 4000 + 1, 1000), np.float32)
+    array[:] = np.arange(1000)
+    packed = pack(torch.from_numpy(array)[7:])
+    copy = packed.unpack()
+    packed.close()
+    assert torch.equal(copy, torch.from_numpy(array[7:]))
+    array[7, 0] = 3  # one memory
+    assert copy[0, 0] == 3
 
 
 def test_large_arrays_of_a_message_lie_in_memory_that_is_mapped(monkeypatch):

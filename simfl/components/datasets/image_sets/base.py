@@ -14,6 +14,7 @@ from simfl.components.datasets.clients import Samples
 from simfl.components.datasets.image_sets.idx import idx_fault, read_idx
 from simfl.core.arguments import called
 from simfl.core.downloads.origins import ORIGINS, cache_folder
+from simfl.core.machine.movable import movable_array
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 
@@ -183,5 +184,5 @@ class ImageSet(Dataset):
 
 def _in_a_row(parts: Sequence[NDArray[np.uint8]]) -> Images:
     """Return the pixels of all `parts` as float32, an image after the other in memory."""
-    images = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), dtype=np.float32)
+    images = movable_array((sum(map(len, parts)), *parts[0].shape[1:]), np.float32)
     return np.concatenate(parts, out=images)
