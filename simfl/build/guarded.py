@@ -15,6 +15,8 @@ from simfl.core.returned import expect
 from simfl.core.types import Flags, Ids
 from simfl.sim.networks.base import Direction, Links, Network, Transfer
 
+_NUMBERS = (int, float, np.integer, np.floating)
+
 
 def guarded_schedule(availability: Availability, schedule: OnlineSchedule) -> OnlineSchedule:
     """Return `schedule`, watched if its `availability` is a user's own."""
@@ -44,14 +46,35 @@ class _Schedule(OnlineSchedule):
     def next_change_s(self, device: int, now_s: float) -> float:
         with blaming(self._owner, lambda: f"telling when device {device} changes next"):
             change_s = self._schedule.next_change_s(device, now_s)
-            expect(change_s > now_s, f"an instant after {now_s:g} s", change_s)
+            expect(
+                isinstance(change_s, _NUMBERS) and change_s > now_s,
+                f"an instant after {now_s:g} s",
+                change_s,
+            )
+            if change_s < math.inf:
+                self._expect_change(device, now_s, float(change_s))
         return float(change_s)
+
+    def _expect_change(self, device: int, now_s: float, change_s: float) -> None:
+        """Expect another state at `change_s`: who is at work then is taken for gone."""
+        only = np.array([device], dtype=np.int64)
+        there, then = (bool(self.online(only, at_s)[0]) for at_s in (now_s, change_s))
+        state = "online" if then else "offline"
+        expect(
+            there != then,
+            f"the first instant after {now_s:g} s at which it is {'off' if there else 'on'}line",
+            f"{change_s:.10g} s, when it is still {state}",
+        )
 
     @override
     def next_online_s(self, now_s: float) -> float:
         with blaming(self._owner, "telling when somebody is online next"):
             online_s = self._schedule.next_online_s(now_s)
-            expect(online_s >= now_s, f"no instant before {now_s:g} s", online_s)
+            expect(
+                isinstance(online_s, _NUMBERS) and online_s >= now_s,
+                f"no instant before {now_s:g} s",
+                online_s,
+            )
         return float(online_s)
 
 

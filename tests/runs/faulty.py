@@ -285,8 +285,10 @@ class _FaultyTimes:
         }.get(self._fault, lambda: there)()
 
     def next_change_s(self, device, now_s):
-        backwards = self._fault == "backwards" and not Mended.yes
-        return now_s if backwards else self._schedule.next_change_s(device, now_s)
+        odd = {"backwards": now_s, "stays": now_s + 5, "nothing": None}
+        if self._fault in odd and not Mended.yes:
+            return odd[self._fault]
+        return self._schedule.next_change_s(device, now_s)
 
     def next_online_s(self, now_s):
         return self._schedule.next_online_s(now_s)

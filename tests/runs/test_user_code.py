@@ -75,6 +75,8 @@ CASES = [
     ("fleet.availability", "FaultyAvailability", "raises", "online at 0 s: KeyError: .*faulty.py:"),
     ("fleet.availability", "FaultyAvailability", "numbers", "expected . times yes or no, got "),
     ("fleet.availability", "FaultyAvailability", "backwards", "instant after 0 s, got 0.0"),
+    ("fleet.availability", "FaultyAvailability", "stays", "offline, got 5 s, .* still online"),
+    ("fleet.availability", "FaultyAvailability", "nothing", "instant after 0 s, got None"),
     ("network", "FaultyNetwork", "raises", "device . moves .* B: KeyError: .*faulty.py:"),
     ("network", "FaultyNetwork", "negative", "None, or seconds from 0 on, got -1.0"),
     ("network", "FaultyNetwork", "nan", "None, or seconds from 0 on, got nan"),
