@@ -10,6 +10,7 @@ from simfl.components.aggregators.base import Contribution
 from simfl.components.compressors.base import Compressor
 from simfl.components.filters.base import UpdateFilter
 from simfl.core.blame import blaming
+from simfl.core.readonly import read_only
 from simfl.core.returned import check_places, check_vector, expect
 from simfl.core.seeds import generator
 from simfl.core.types import Params
@@ -93,7 +94,8 @@ class UpdatePath:
 
     def _decoded(self, client: int, update: Params, seed: int) -> Params:
         with blaming(self.compressor, f"compressing the update of client {client}"):
-            return check_vector(self.compressor.compress(update, generator(seed)), update)
+            shown = read_only(update)  # what is lost is told by a comparison with it
+            return check_vector(self.compressor.compress(shown, generator(seed)), update)
 
     def let_through(
         self, contributions: list[Contribution], round_: int, version: int

@@ -134,6 +134,8 @@ class FaultyCompressor(NoCompression):
     fault: str = Field(description="what it does wrong")
 
     def compress(self, update, rng):
+        if self.fault == "in place" and not Mended.yes:
+            update *= 0.5
         odd = {"nan": np.float32(np.nan), "infinite": np.float32(np.inf)}.get(self.fault)
         return update if Mended.yes or odd is None else update * odd
 

@@ -89,6 +89,7 @@ CASES = [
     ),
     ("training.compression", "FaultyCompressor", "nan", "the update of client .*not finite"),
     ("training.compression", "FaultyCompressor", "infinite", "client .*not finite"),
+    ("training.compression", "FaultyCompressor", "in place", "ValueError: .*read-only .*faulty"),
     ("training.workload", "FaultyWorkload", "negative", "client . in round 1: expected whole"),
     ("training.workload", "FaultyWorkload", "number", "round 1: expected a Plan, or None, got 5"),
     ("training.filter", "FaultyKeeper", None, "of client .: expected True or False, got None"),
