@@ -57,7 +57,8 @@ def federate(
         clients: number of devices.
         local_validation: share of each client's samples kept aside for its local loss: the last of
             its rows, as FedCor does, with all copies of one that was dealt more than once; at least
-            one sample stays for training.
+            one sample stays for training.  Natural clients' rows, which may be sorted, are shuffled
+            before, each client's by ``("data", "validation", client)``.
         test_share: share of each client's samples cut for testing, where the partition pools the
             training and the test set.
         folder: the data folder, or None.
@@ -79,6 +80,8 @@ def federate(
         corpus = _without_test_of_others(corpus, dealt)
     if partition.pools_test:
         corpus, dealt = _hold_out(corpus, dealt, test_share, seeds)
+    if partition.deals_natural and local_validation > 0:
+        dealt = _shuffled(dealt, seeds)
     cuts = [_cut(rows, max(whole_share(1 - local_validation, len(rows)), 1)) for rows in dealt]
     train, validation = [cut[0] for cut in cuts], [cut[1] for cut in cuts]
     return _client_by_client(corpus, train, validation), corpus.test
@@ -167,6 +170,14 @@ def _check_rows(dealt: list[Ids], samples: int) -> None:
     if len(everybody):
         low, high = everybody.min(), everybody.max()
         expect(low >= 0 and high < samples, f"rows from 0 to {samples - 1}", f"{low} to {high}")
+
+
+def _shuffled(dealt: list[Ids], seeds: Seeds) -> list[Ids]:
+    """Shuffle the rows of each client, as partitions do that deal them."""
+    return [
+        rows[seeds.stream("data", "validation", client).permutation(len(rows))]
+        for client, rows in enumerate(dealt)
+    ]
 
 
 def _cut(rows: Ids, first: int) -> tuple[Ids, Ids]:

@@ -136,6 +136,28 @@ def test_test_samples_of_clients_that_are_left_out_are_left_out(tmp_path: Path) 
         assert len(test) == 2 * devices
 
 
+def test_what_natural_clients_keep_aside_is_of_every_class_though_the_table_is_sorted(
+    tmp_path: Path,
+) -> None:
+    """It was the last of their rows: all of one class."""
+    rows = [f"{label},{n},{who}" for label in "abcd" for n in range(25) for who in range(3)]
+    (tmp_path / "t.csv").write_text("\n".join(["label,x,who", *rows]))
+    named = {"name": "csv", "file": str(tmp_path / "t.csv"), "client": "who", "test_share": 0.1}
+    dataset = datasets.parse(named)
+
+    def deal(held: float) -> Partitioned:
+        data, _ = federate(dataset, Natural(), 3, held, 0.2, None, Seeds(0))
+        assert isinstance(data, Partitioned)
+        return data
+
+    data, whole = deal(0.25), deal(0.0)
+    for client in range(3):
+        train, aside = data.train_rows[client], data.validation_rows[client]
+        assert len(set(data.y[aside].tolist())) == 4
+        assert len(train) + len(aside) == len(whole.train_rows[client])
+    assert sorted(whole.y[whole.train_rows[0]].tolist()) == whole.y[whole.train_rows[0]].tolist()
+
+
 def test_other_partitions_test_on_all_samples_whoever_holds_them(tmp_path: Path) -> None:
     rows = [f"{who % 2},{who},{who},{part}" for who in range(30) for part in ("train", "test")]
     (tmp_path / "t.csv").write_text("\n".join(["label,a,who,part", *rows]))

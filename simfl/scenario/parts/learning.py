@@ -31,9 +31,7 @@ class Data(Part):
     local_validation: Percent = Field(
         0.0,
         lt=1,
-        description="share of each client's samples kept for measuring its local loss: random "
-        "ones; under `partition: natural` the last ones in the data set's own order, so a table "
-        "sorted by label had better be shuffled",
+        description="share of each client's samples kept for measuring its local loss: random ones",
     )
     test_share: Percent = Field(
         0.1,
