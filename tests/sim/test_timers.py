@@ -70,6 +70,15 @@ def test_who_is_called_off_leaves_no_timers_behind(network: str | dict, slow: st
     assert sum(timer.env is world.server.timeline for timer in timers) < 1500
 
 
+def test_rounds_that_close_before_their_deadline_leave_no_timers_behind() -> None:
+    """One a round, until the deadline that it had."""
+    policy = {"name": "synchronous", "deadline": "1000000 s"}
+    world = make(make_fleet(1), policy, clients=1, stop=Stop(rounds=1400))
+    timers = [each for each in gc.get_objects() if type(each) is Timer]
+    assert len(world.rounds) == 1400
+    assert sum(timer.env is world.server.timeline for timer in timers) < 1200
+
+
 def test_who_was_away_is_let_go_once_its_work_is_over() -> None:
     """Without a search for what only refers to itself, which is long in coming."""
     sessions = [[(0.0, 3.0), (5.0, 7.0), (9.0, INF)]] * 2

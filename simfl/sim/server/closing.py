@@ -59,7 +59,10 @@ class Closing:
             else:
                 part.process.callbacks.append(over)
         if limit_s < math.inf:
-            timeline.time_up(self.closes_s).callbacks.append(close)
+            timer, up = timeline.deadline(self.closes_s), simpy.Event(timeline)
+            up.callbacks.append(close)
+            timer.callbacks.append(lambda _: timeline.settle(up.succeed))
+            event.callbacks.append(lambda _: timeline.forget(timer))  # of no use once it is closed
         elif not parts:
             event.succeed()
         return event
