@@ -7,11 +7,21 @@ from simfl.core.evaluation import Evaluation
 from simfl.core.work import FORWARD_UNITS, Plan
 
 SCALAR_BYTES = 4
+"""A number that a client reports, such as its loss."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """When a run ends: whichever comes first (None: not by that)."""
+    """When a run ends: whichever comes first (None: not by that).
+
+    Attributes:
+        rounds: aggregations.
+        time_s: virtual seconds.
+        accuracy: of an evaluation.
+        size: bytes moved, in both directions.
+        energy_j: joules of devices at work.
+        target: another number of an evaluation than its accuracy.
+    """
 
     rounds: int | None = None
     time_s: float | None = None
