@@ -159,6 +159,7 @@ class FlowerCoordinator(BaseCoordinator):
         return Evaluation(None if accuracy is None else float(accuracy), float(loss))
 
     def _judged_by_clients(self, round_: int) -> Any:
+        """Return what the strategy makes of its clients' evaluations (None: none evaluated)."""
         self._manager.offered = self._proxies
         self._manager.rng = self._seeds.stream("evaluation", round_)
         pairs = self._ask("configure_evaluate", round_, self.parameters, self._manager)

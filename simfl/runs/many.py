@@ -133,6 +133,11 @@ def _download(jobs: Sequence[Job], options: Options) -> None:
 def _one_by_one(
     checks: Sequence[Call], calls: Sequence[Call], cores: int, watch: Watch
 ) -> dict[int, BaseException]:
+    """Make `checks`, then `calls`, in this process; return what failed of the calls, by number.
+
+    Raises:
+        InputError, RunError: a check fails, or the only call does.
+    """
     from simfl.training.executors.auto import sharing
 
     failures: dict[int, BaseException] = {}

@@ -166,6 +166,7 @@ class Batteries:
         return plugged, float(self._schedule.next_change_s(device, at_s))
 
     def _integrate(self, devices: Ids, now_s: float) -> None:
+        """Bring the charge of `devices` `(m,)` up to now, since when their power is constant."""
         watts = self._charge_w * self._plugged[devices] - self._draw_w[devices]
         full_j = self._capacity_j[devices]
         before_j = self._level_j[devices]

@@ -59,6 +59,7 @@ def _portions(task: Task, batch: OrderBatch) -> Iterator[OrderBatch]:
 
 
 def _train(task: Task, batch: OrderBatch, models: list[torch.Tensor] | None) -> list[WorkResult]:
+    """Train all orders at once, or, where they do not fit into memory, one half after the other."""
     try:
         clients, round_ = sorted({order.client for order in batch.orders}), batch.orders[0].round
         with blaming_code_of(task.code, f"training clients {clients} in round {round_}"):

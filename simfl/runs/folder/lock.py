@@ -75,6 +75,12 @@ def is_locked(folder: Path) -> bool:
 
 
 def _take(path: Path) -> int:
+    """Return the descriptor of the lock file at `path`, held, with who holds it written into it.
+
+    Raises:
+        BlockingIOError: somebody else holds it, and still does after `PATIENCE_S`.
+        OSError: it can't be there.
+    """
     until = time.monotonic() + PATIENCE_S
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)

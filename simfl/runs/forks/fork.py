@@ -133,6 +133,7 @@ class _Plan:
 def _plan(
     folder: Path, at_s: float, changes: Sequence[str], name: str | None, overwrite: bool
 ) -> _Plan:
+    """Return a fork that can be made, of which nothing is written yet; see `fork`."""
     require_run(folder)
     provenance, before = read_provenance(folder), stages(folder)
     at_s, past = shared_past(folder, at_s, before[-1][0])

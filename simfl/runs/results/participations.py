@@ -70,6 +70,16 @@ def _participation(
     sizes: dict[str, float],
     has_model: bool,
 ) -> Participation:
+    """Return what a participation did.
+
+    Args:
+        run: the run.
+        row: of `clients`.
+        stops_s: when those of the round were over, as of `_stops_s`.
+        sizes: bytes of every whole `download` and `upload` (NaN: they differ).
+        has_model: whether its client had the model before it was chosen.
+    """
+
     def cell(name: str) -> float:
         return float(run.of_clients(name)[row])
 

@@ -91,6 +91,7 @@ class TrialRunner:
         return trial
 
     def _tried(self, name: str, parameters: Mapping[str, Any]) -> Trial:
+        """Run a choice with as many seeds as decide whether it is better than the best so far."""
         self.gap = 1.0
         try:
             todo = self._jobs(name, parameters)

@@ -104,6 +104,14 @@ class Planner:
     def _assignment(
         self, client: int, limit_s: float, seed: int, download: int | None
     ) -> Assignment:
+        """Return what a workload may know of a client; arguments as of `participation`.
+
+        Args:
+            client: who.
+            limit_s: what its work is planned for, seconds from now.
+            seed: of its order.
+            download: bytes that it has to fetch (None: it has the model).
+        """
         settings = self._state.settings
         phases: tuple[float, float, float, float] | None = None  # few workloads want to know
 

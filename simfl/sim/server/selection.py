@@ -76,6 +76,7 @@ class Selection:
     def _choose(
         self, k: int, among: Ids | None, tier: int | None
     ) -> Generator[simpy.Event, Any, Counter[int]]:
+        """Select once; nobody is chosen if all have left meanwhile; arguments as of `select`."""
         # Rounds may end while questions are out; the selection remains that of its own.
         round_, turn = self.state.round, self._turn
         self._turn += 1

@@ -54,6 +54,10 @@ class LoopKernel(Kernel):
     def _run_lane(
         self, lane: Lane, x: torch.Tensor, y: torch.Tensor, training: LocalTraining
     ) -> tuple[float, float]:
+        """Train a lane; return the sums of its losses and of their squares.
+
+        The trained model is left in the module's parameters.
+        """
         segment = lane.segment
         self._store(lane.start, self._flat)
         anchor = self._views_of_one(self._stored(lane.base) if training.proximal else self._flat)
