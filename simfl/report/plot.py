@@ -9,40 +9,21 @@ import numpy as np
 from simfl.core.arguments import called, require_kind
 from simfl.core.types import Floats
 from simfl.errors import InputError, nearest
-from simfl.report import formats
 from simfl.report.axes import Axis
 from simfl.report.charts.curve_data import extent
 from simfl.report.charts.curves import axis
 from simfl.report.figures.line_names import has_room, name_lines
 from simfl.report.figures.looks import ALL, STYLES, look
-from simfl.report.measures import (
-    ACCURACY,
-    BYTES,
-    DONE,
-    DURATION,
-    ENERGY,
-    GEMD,
-    LOSS,
-    ROUNDS,
-    TIME,
-    Measure,
-    of_judged,
-    on_grid,
-)
+from simfl.report.measures import Measure, on_grid
+from simfl.report.plot_measures import drawable, known, measures, option
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.several import all_errors, all_metrics
 from simfl.runs.results.statistics import ANY, ENOUGH, Range, mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-XS: Mapping[str, Measure] = {"time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY}
-YS: Mapping[str, Measure] = {
-    "accuracy": ACCURACY, "loss": LOSS, "duration": DURATION, "gemd": GEMD,
-    "rounds": DONE, "bytes": BYTES, "energy": ENERGY,
-}  # fmt: skip
 Band = Literal["ci", "std", "range", "runs", "none"]
 BANDS: tuple[str, ...] = get_args(Band)
 MM = 1 / 25.4
@@ -69,10 +50,10 @@ def plot(
 
     Args:
         results: runs, finished or not.
-        x: one of `XS`.
-        y: one of `YS`, an error such as rmse, or a metric of the scenario's (None: the first that
-            there is of accuracy, error, loss and, where nothing was trained, rounds, or how long
-            these took).
+        x: one of `XS`, of `simfl.report.plot_measures`.
+        y: one of `YS`, from there too, an error such as rmse, or a metric of the scenario's (None:
+            the first that there is of accuracy, error, loss and, where nothing was trained, rounds,
+            or how long these took).
         band: around the mean: from three seeds on the 95% interval of the mean (Student's t, from
             30 on BCa bootstrap), the sample standard deviation, from the lowest to the highest
             seed; or `runs`: each seed a line of its own, without a mean.
@@ -86,7 +67,7 @@ def plot(
             room for it.
     """
     if not set(log) <= {"x", "y"}:
-        raise InputError(f"{_called('log')}: expected x, y or xy, got {log!r}")
+        raise InputError(f"{option('log')}: expected x, y or xy, got {log!r}")
     for name, size in (("width", width_mm), ("height", height_mm)):
         if size is not None and not SMALLEST <= size <= LARGEST:
             side = called(f"--{name}", f"{name}_mm")
@@ -94,8 +75,8 @@ def plot(
     for run in results:
         run.read()
     across, up = measures(results, x, y)
-    _known("band", band, {name: name for name in BANDS})
-    drawn = _drawn(results, across, up)
+    known("band", band, {name: name for name in BANDS})
+    drawn = drawable(results, across, up)
     height = SHAPE * width_mm if height_mm is None else height_mm
     with _style(style):
         from matplotlib.figure import Figure
@@ -116,62 +97,15 @@ def plot(
         return figure
 
 
-def measures(results: Sequence[RunResult], x: str, y: str | None) -> tuple[Measure, Measure]:
-    """Return what is drawn across and up; where no `y` is given, the first that there is."""
-    errors = {name: of_judged(name) for name in all_errors(results)}
-    own = {name: of_judged(name) for name in all_metrics(results)}
-    ys = {**YS, **errors, **own}
-    if y is None:
-        usual = ("accuracy", *errors, "loss", "duration" if x == "rounds" else "rounds")
-        there = (name for name in usual if any(shows(run, ys[name]) for run in results))
-        y = next(there, usual[0])
-    return _known("x", x, XS), _known("y", y, ys)
-
-
-def _drawn(results: Sequence[RunResult], x: Measure, y: Measure) -> list[RunResult]:
-    """Return the runs that have something to draw.
-
-    Raises:
-        InputError: none has, or what they have can't be on one axis.
-    """
-    drawn = [run for run in results if shows(run, y) and shows(run, x)]
-    if not drawn:
-        cure = "; it is known of fleets whose groups have a `power`" if ENERGY in (x, y) else ""
-        raise InputError(f"none of the runs has any {y.label} over {x.label}{cure}")
-    losses = sorted({run.component("training", "loss") for run in drawn})
-    if y is LOSS and len(losses) > 1:
-        raise InputError(
-            f"the runs have different losses ({formats.listed(losses)}), and one axis: "
-            f"{called('name fewer run folders', 'draw fewer runs')}, or another {_called('y')}"
-        )
-    return drawn
-
-
-def _called(argument: str) -> str:
-    return called(f"--{argument}", argument)
-
-
-def _known(what: str, name: str, choices: Mapping[str, Any]) -> Any:
-    require_kind(_called(what), name, str, f"a name such as {next(iter(choices))!r}")
-    if name not in choices:
-        raise InputError(f"{_called(what)}: unknown {name!r}{nearest(name, choices)}")
-    return choices[name]
-
-
-def shows(run: RunResult, measure: Measure) -> bool:
-    """Return whether a run has any of what is measured."""
-    return bool(np.isfinite(measure.of(run)).any())
-
-
 @contextmanager
 def _style(name: str) -> Iterator[None]:
     import matplotlib as mpl
     from matplotlib import style
 
-    require_kind(_called("style"), name, str, f"a name such as {next(iter(STYLES))!r}")
+    require_kind(option("style"), name, str, f"a name such as {next(iter(STYLES))!r}")
     if name not in STYLES and name not in style.available:
         raise InputError(
-            f"{_called('style')}: unknown {name!r}{nearest(name, [*STYLES, *style.available])}"
+            f"{option('style')}: unknown {name!r}{nearest(name, [*STYLES, *style.available])}"
         )
     with mpl.rc_context(rc=ALL), style.context(STYLES.get(name, name)):  # type: ignore[arg-type]
         yield
@@ -239,7 +173,7 @@ def _frame(
     for name, measure in (("x", x), ("y", y)):
         if name in log and not any((measure.of(run) > 0).any() for run in runs):
             raise InputError(
-                f"{_called('log')} {name}: none of the values of {measure.label} is above zero"
+                f"{option('log')} {name}: none of the values of {measure.label} is above zero"
             )
     within = axes.dataLim  # bands, too
     across = axis(

@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from simfl.cli import main
-from simfl.report import plot
+from simfl.report import plot, plot_measures
 from simfl.report.comparison.forms import FORMATS
 
 Asked = Callable[..., str]
@@ -62,8 +62,8 @@ def test_names_are_completed(asked: Asked, line: str, expected: set[str]) -> Non
 @pytest.mark.parametrize(
     ("command", "option", "choices"),
     [
-        ("plot", "--x", plot.XS),
-        ("plot", "--y", plot.YS),
+        ("plot", "--x", plot_measures.XS),
+        ("plot", "--y", plot_measures.YS),
         ("plot", "--band", plot.BANDS),
         ("compare", "--format", FORMATS),
     ],

@@ -14,8 +14,9 @@ from simfl.cli import main
 from simfl.cli.commands import plot as offered
 from simfl.errors import InputError
 from simfl.report.figures.looks import LOOKS, STYLES
-from simfl.report.plot import BANDS, XS, YS, Band, plot
+from simfl.report.plot import BANDS, Band, plot
 from simfl.report.plot_caption import caption
+from simfl.report.plot_measures import XS, YS
 from simfl.runs.options import Options
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import mean_interval
