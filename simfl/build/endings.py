@@ -33,7 +33,16 @@ def _quorums(scenario: Scenario, server: Server) -> Iterator[Objection]:
     policy, least = scenario.rounds.policy, scenario.rounds.min_clients
     if not policy.has_quorum:
         return
-    quorum = policy.asked(scenario.rounds.clients) if least is None else least
+    if least is not None and policy.has_edges:
+        fewest = min(len(members) for members in policy.edges_of(server) if len(members))
+        if fewest < least:
+            yield (
+                ("rounds", "min_clients"),
+                f"{numbered(least, 'client')} to begin an edge's round, but an edge has only "
+                f"{fewest} with samples",
+            )
+            return
+    quorum = policy.quorum(scenario.rounds.clients) if least is None else least
     most = _most_at_once(scenario, server)
     if least is None and most >= quorum:
         return

@@ -18,7 +18,8 @@ from simfl.core.labels import gemd
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.work import WorkOrder
-from simfl.sim.coordinator import Coordinator
+from simfl.errors import RunError
+from simfl.sim.coordinator import Aggregated, Arrival, Coordinator, EdgeModel
 
 MODEL = "model.pt"
 
@@ -92,6 +93,21 @@ class BaseCoordinator(Coordinator):
                 asked = _check_clients(probe.clients, view.clients)
                 expect(len(set(asked)) == len(asked), "distinct clients", asked)
             return probe
+
+    @override
+    def aggregate_at_edge(
+        self,
+        round_: int,
+        selected: Sequence[int],
+        arrivals: Sequence[Arrival],
+        base: int,
+        made: int,
+    ) -> Aggregated:
+        raise RunError("it aggregates at no edges")
+
+    @override
+    def merge(self, round_: int, edges: Sequence[EdgeModel], clients: Sequence[int]) -> Aggregated:
+        raise RunError("it has no models of edges")
 
     @property
     @override

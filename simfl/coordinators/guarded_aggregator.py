@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simfl.components.aggregators.base import Aggregator, Contribution
+from simfl.components.aggregators.weighting import GroupedSum
 from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.component import overrides
@@ -56,6 +57,23 @@ class GuardedAggregator:
         if users_own([self.aggregator]):  # who may go on to change what it has returned
             return made.copy()
         return np.require(made, requirements="W")  # it may be the one that was only to be read
+
+    def mean(self, models: Sequence[Params], samples: Sequence[int], round_: int) -> Params:
+        """Return `(p,)` the mean of `models` of edges, whose clients hold so many samples.
+
+        Weights are those of the aggregator, which `is_mean`, as if each was a client's.
+        """
+        with (
+            blaming(self.aggregator, f"averaging edges in round {round_}"),
+            np.errstate(over="ignore", invalid="ignore"),  # of training that diverges
+        ):
+            given, total = self.aggregator.weigh(samples, [1] * len(models)), GroupedSum()
+            weights = check_numbers(given, len(models), "weights")
+            for weight, model in zip(weights, models, strict=True):
+                total.add(weight, model)
+            mean = total.value()
+            assert mean is not None
+            return mean.astype(np.float32)
 
     def weights(self, arrivals: Sequence[Arrival], samples: Sequence[int]) -> Floats | None:
         """Return `(r,)` by what models are multiplied before they are added up, if that is all.

@@ -10,6 +10,8 @@ from simfl.core.work import WorkOrder
 class ModelVersions:
     """Models by version: 0 is the initial one, the highest the present one.
 
+    Those below zero are edge servers' own.
+
     Args:
         initial: `(p,)` version 0.
 
@@ -34,6 +36,16 @@ class ModelVersions:
         self.present += 1
         self._models[self.present] = model
 
+    def add_of_edge(self, version: int, model: Params, instead: int) -> None:
+        """Keep `model` `(p,)` of an edge as `version`, below zero, and no more the one it had."""
+        if instead < 0:
+            del self._models[instead]
+        self._models[version] = model
+
+    def forget_edges(self) -> None:
+        """Forget the models of edges."""
+        self._models = {v: model for v, model in self._models.items() if v >= 0}
+
     def bases(self, orders: Sequence[WorkOrder]) -> dict[int, Params]:
         """Return the models `(p,)` that `orders` start from, by version.
 
@@ -42,8 +54,8 @@ class ModelVersions:
         return {order.base: self._models[order.base] for order in orders}
 
     def forget(self, needed: Collection[int]) -> None:
-        """Forget all versions but those `needed`, which the present one must be among."""
-        self._models = {v: model for v, model in self._models.items() if v in needed}
+        """Forget all versions but edges' and those `needed`, which has the present one."""
+        self._models = {v: model for v, model in self._models.items() if v in needed or v < 0}
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything that a checkpoint must keep."""

@@ -5,7 +5,7 @@ that the server got before is read from there, up to the last checkpoint.  There
 selector and aggregator is restored, and real answers take over.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,12 @@ from simfl.coordinators.base import BaseCoordinator
 from simfl.core.evaluation import Evaluation
 from simfl.core.work import WorkOrder
 from simfl.errors import RunError
-from simfl.sim.coordinator import Aggregated, Arrival, Coordinator
+from simfl.sim.coordinator import Aggregated, Arrival, Coordinator, EdgeModel
 
-_DECISIONS = {"probe", "probed", "selected", "filtered", "aggregated", "evaluated", "forked"}
+_DECISIONS = {
+    "probe", "probed", "selected", "filtered", "edge_aggregated", "aggregated", "evaluated",
+    "forked",
+}  # fmt: skip
 
 
 class ReplayingCoordinator(Coordinator):
@@ -121,15 +124,29 @@ class ReplayingCoordinator(Coordinator):
         if record is None:
             return self._live.aggregate(round_, selected, arrivals)
         self._live.replay(arrival.order for arrival in arrivals)
-        return Aggregated(
-            losses={
-                int(client): float("nan") if loss is None else loss
-                for client, loss in record["losses"].items()
-            },
-            discarded=[(client, issue) for client, issue in record["discarded"]],
-            filtered=[(client, issue) for client, issue in record.get("filtered", [])],
-            gemd=record["gemd"],
-        )
+        return _facts_of(record)
+
+    @override
+    def aggregate_at_edge(
+        self,
+        round_: int,
+        selected: Sequence[int],
+        arrivals: Sequence[Arrival],
+        base: int,
+        made: int,
+    ) -> Aggregated:
+        record = self._recorded("edge_aggregated")
+        if record is None:
+            return self._live.aggregate_at_edge(round_, selected, arrivals, base, made)
+        self._live.replay(arrival.order for arrival in arrivals)
+        return _facts_of(record)
+
+    @override
+    def merge(self, round_: int, edges: Sequence[EdgeModel], clients: Sequence[int]) -> Aggregated:
+        record = self._recorded("aggregated")
+        if record is None:
+            return self._live.merge(round_, edges, clients)
+        return Aggregated(gemd=record["gemd"])
 
     @override
     def keeps(self, order: WorkOrder) -> bool:
@@ -147,3 +164,16 @@ class ReplayingCoordinator(Coordinator):
         if record is None:
             return self._live.evaluate(round_)
         return Evaluation.recorded(record)
+
+
+def _facts_of(record: Mapping[str, Any]) -> Aggregated:
+    """Return what an event says that tells of an aggregation."""
+    return Aggregated(
+        losses={
+            int(client): float("nan") if loss is None else loss
+            for client, loss in record["losses"].items()
+        },
+        discarded=[(client, issue) for client, issue in record["discarded"]],
+        filtered=[(client, issue) for client, issue in record.get("filtered", [])],
+        gemd=record["gemd"],
+    )

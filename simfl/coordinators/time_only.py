@@ -7,7 +7,7 @@ from typing_extensions import override
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.core.evaluation import Evaluation
-from simfl.sim.coordinator import Aggregated, Arrival
+from simfl.sim.coordinator import Aggregated, Arrival, EdgeModel
 
 
 class TimeOnlyCoordinator(BaseCoordinator):
@@ -30,6 +30,21 @@ class TimeOnlyCoordinator(BaseCoordinator):
         orders = [arrival.order for arrival in arrivals]
         self.ledger.replay(orders)
         return Aggregated(gemd=self.gemd([order.client for order in orders]))
+
+    @override
+    def aggregate_at_edge(
+        self,
+        round_: int,
+        selected: Sequence[int],
+        arrivals: Sequence[Arrival],
+        base: int,
+        made: int,
+    ) -> Aggregated:
+        return self.aggregate(round_, selected, arrivals)
+
+    @override
+    def merge(self, round_: int, edges: Sequence[EdgeModel], clients: Sequence[int]) -> Aggregated:
+        return Aggregated(gemd=self.gemd(clients))
 
     @override
     def evaluate(self, round_: int) -> Evaluation | None:

@@ -24,7 +24,7 @@ from simfl.core.readonly import read_only
 from simfl.core.returned import expect
 from simfl.core.types import Floats, OrderKey, Params
 from simfl.core.work import OrderBatch, Plan, WorkOrder, WorkResult
-from simfl.sim.coordinator import Aggregated, Arrival
+from simfl.sim.coordinator import Aggregated, Arrival, EdgeModel
 from simfl.training.executors.base import Executor
 from simfl.training.executors.sums import Sum, is_sound
 
@@ -104,6 +104,46 @@ class TrainingCoordinator(BaseCoordinator):
     def aggregate(
         self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
     ) -> Aggregated:
+        before = self.model
+        model, facts = self._next_model(before, round_, selected, arrivals)
+        if model is not None:
+            self._path.moved(self.version, None if model is before else model - before)
+            self._versions.add(model)
+        self._forget_old_models()
+        return facts
+
+    @override
+    def aggregate_at_edge(
+        self,
+        round_: int,
+        selected: Sequence[int],
+        arrivals: Sequence[Arrival],
+        base: int,
+        made: int,
+    ) -> Aggregated:
+        model, facts = self._next_model(self._versions[base], round_, selected, arrivals)
+        if model is not None:
+            self._versions.add_of_edge(made, model, instead=base)
+        return facts
+
+    @override
+    def merge(self, round_: int, edges: Sequence[EdgeModel], clients: Sequence[int]) -> Aggregated:
+        if edges:
+            before, models = self.model, [self._versions[edge.version] for edge in edges]
+            model = self._guarded.mean(models, [edge.samples for edge in edges], round_)
+            self._path.moved(self.version, model - before)
+            self._versions.add(model)
+        self._versions.forget_edges()
+        self._forget_old_models()
+        return Aggregated(gemd=self.gemd(clients))
+
+    def _next_model(
+        self, model: Params, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
+    ) -> tuple[Params | None, Aggregated]:
+        """Return what comes of `model` `(p,)`, itself if nothing counts (None: nothing is finite).
+
+        And what became of each update.
+        """
         by_key = {arrival.order.key: arrival for arrival in arrivals}
         summed = self._added_up(by_key)
         if summed is None:
@@ -116,21 +156,17 @@ class TrainingCoordinator(BaseCoordinator):
         contributions: list[Contribution] = []
         if good:
             received = [self._contribution(r, by_key[r.order.key]) for r in good]
-            model, change = self.model, None
             if contributions := self._path.let_through(received, round_, self.version):
-                model = self._guarded.next_model(self.model, contributions, summed, round_)
+                model = self._guarded.next_model(model, contributions, summed, round_)
                 self._observe(round_, selected, contributions, by_key)
-                change = model - self.model
-            self._path.moved(self.version, change)
-            self._versions.add(model)
-        self._forget_old_models()
         counted = {c.result.order.key: c.result.loss for c in contributions}
-        return Aggregated(
+        facts = Aggregated(
             losses={client: loss for (client, _), loss in counted.items()},
             discarded=discarded,
             filtered=[result.order.key for result in good if result.order.key not in counted],
             gemd=self.gemd([client for client, _ in counted]),
         )
+        return (model if good else None), facts
 
     def _sound_results(
         self, arrivals: Mapping[OrderKey, Arrival]
@@ -171,6 +207,7 @@ class TrainingCoordinator(BaseCoordinator):
         self._guarded, self._path = rules._guarded, rules._path
         self._nominal = rules._nominal
         self._answers.end_all()
+        self._versions.forget_edges()
 
     def _added_up(self, arrivals: Mapping[OrderKey, Arrival]) -> Sum | None:
         """Train what arrived and add it up; None: models are needed singly, or better so."""

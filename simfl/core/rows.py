@@ -60,9 +60,10 @@ class RoundRow:
     """Mean of the participants' mean training losses, clients alike (of one with several updates
     that of the last)."""
     download_bytes: int = 0
-    """Moved to clients by the participations booked in this round, broken-off ones included."""
+    """Moved to clients by the participations booked in this round, broken-off ones included.  With
+    edge servers also to these, over the backhaul, in transfers that were over."""
     upload_bytes: int = 0
-    """Moved to the server, likewise."""
+    """Moved to the server, or to edge servers and from these to the cloud, likewise."""
     probe_bytes: int = 0
     """Moved in both directions to answer what a selector asked before it chose."""
     wasted_bytes: int = 0

@@ -92,7 +92,8 @@ class WorkOrder:
         issue: how many orders this client was given before this one in this run; below zero: it
             answers a selector's question.
         round: the server's round (or model version count) when the order was issued, 1-based.
-        base: version of the global model it starts from (0 is the initial model).
+        base: version of the global model it starts from (0 is the initial model); below zero: of an
+            edge server's.
         plan: how much it trains.
         seed: 64-bit seed of its batch order, dropout masks and coreset start.
     """

@@ -83,7 +83,7 @@ def estimate(
     counted = scenario.rounds.stop.rounds is not None
     rounds = scenario.rounds.stop.rounds or ROUNDS
     together = scenario.rounds.policy.counted(scenario.rounds.clients)
-    participations = rounds * together
+    participations = rounds * scenario.rounds.policy.cohorts * together
     clock_s = participations * PARTICIPATION_S
     disk = _recorded(rounds, participations, log, compress_log)
     process = PROCESS_BYTES + DEVICE_BYTES * scenario.devices

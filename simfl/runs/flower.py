@@ -52,6 +52,11 @@ class FlowerBuilder(Builder):
     def __init__(
         self, scenario: Scenario, options: Options, executor: Executor, flower: Flower
     ) -> None:
+        if (policy := scenario.rounds.policy).has_edges:
+            raise InputError(
+                f"policy {policy.name!r} has models averaged at edges, which is no part of a "
+                "Flower strategy"
+            )
         super().__init__(scenario, None, False, executor, options.device)
         self._flower = flower
 

@@ -112,7 +112,7 @@ def _of_quorum(scenario: Scenario) -> Iterator[Caution]:
         [rounds.policy, *(g.availability for g in groups)]
     ):
         return
-    seeds, asked = Seeds(scenario.seed), rounds.policy.asked(rounds.clients)
+    seeds, asked = Seeds(scenario.seed), rounds.policy.quorum(rounds.clients)
     try:
         schedules = [
             (

@@ -1,5 +1,6 @@
 """What can't go together in a scenario and is no single component's concern."""
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -25,6 +26,8 @@ _JUDGES = re.compile(r"training(\.loss\b|$)|evaluation\b")
 def of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
     """Yield what concerns no component alone."""
     yield from _of_rounds(scenario, facts)
+    if scenario.rounds.policy.has_edges:
+        yield from _of_edges(scenario)
     yield from _of_targets(scenario)
     yield from _of_tune(scenario)
     if facts.trains and facts.deals_itself and scenario.evaluation.on == "train":
@@ -62,6 +65,25 @@ def _of_rounds(scenario: Experiment, facts: Circumstances) -> Iterator[Objection
             f"needs rounds, time, bytes or energy: under {called('--time-only', 'time_only')} no "
             f"{what} is ever reached",
         )
+
+
+def _of_edges(scenario: Experiment) -> Iterator[Objection]:
+    """Yield what makes no sense where clients send to edge servers."""
+    policy, aggregator = scenario.rounds.policy, scenario.aggregation
+    if not aggregator.is_mean:
+        yield (
+            ("aggregation",),
+            f"aggregator {aggregator.name!r} can't go with policy {policy.name!r}, by which edges "
+            "and the cloud average models; it needs 'fedavg'",
+        )
+    for link in ("server_downlink", "server_uplink"):
+        if getattr(scenario.network, link, math.inf) < math.inf:
+            yield (
+                ("network", link),
+                f"under policy {policy.name!r} no client has a link to the server; what an edge's "
+                "clients share is a cell (`network.cells`), and its link to the cloud is the "
+                "policy's `uplink` and `downlink`",
+            )
 
 
 def _of_targets(scenario: Experiment) -> Iterator[Objection]:

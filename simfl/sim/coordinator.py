@@ -6,7 +6,7 @@ its own event log (replay) until it reaches its last checkpoint.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.core.evaluation import Evaluation
@@ -33,6 +33,18 @@ class Arrival:
     duration_s: float
     tier: int = 0
     arrived_s: float = 0.0
+
+
+class EdgeModel(NamedTuple):
+    """An edge server's model, as the cloud gets it.
+
+    Attributes:
+        version: which, below zero.
+        samples: that the edge's clients hold.
+    """
+
+    version: int
+    samples: int
 
 
 @dataclass(frozen=True)
@@ -75,6 +87,34 @@ class Coordinator(Protocol):
         self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
     ) -> Aggregated:
         """Make the next model of the updates that arrived."""
+
+    def aggregate_at_edge(
+        self,
+        round_: int,
+        selected: Sequence[int],
+        arrivals: Sequence[Arrival],
+        base: int,
+        made: int,
+    ) -> Aggregated:
+        """Make an edge's next model of the updates that arrived there; the global one stays.
+
+        Args:
+            round_: which.
+            selected: whom the edge asked.
+            arrivals: of whose updates.
+            base: version that the edge had, which all of them start from.
+            made: version of the one that it then has, below zero; of updates none of which is
+                finite none is made.
+        """
+
+    def merge(self, round_: int, edges: Sequence[EdgeModel], clients: Sequence[int]) -> Aggregated:
+        """Make the next global model of those of edges (none: it stays), which are then forgotten.
+
+        Args:
+            round_: which.
+            edges: at one of which at least an update was finite.
+            clients: whose updates counted at any of them; only their GEMD is told.
+        """
 
     def keeps(self, order: WorkOrder) -> bool:
         """Return whether the client's update filter finds its update worth an upload."""

@@ -65,6 +65,8 @@ NAMES = "policy: {{name: {}, deadline: 1 s}}"
         ("synchronous", "rounds: 2", 0),
         ("tiered", "rounds: 2", 2),
         ("tiered", "rounds: 2, time: 1 min", 0),
+        ("hierarchical", "accuracy: 99%", 2),
+        ("hierarchical", "rounds: 2", 0),
     ],
 )
 def test_a_deadline_that_nobody_can_meet(
@@ -146,6 +148,15 @@ def test_a_quorum_beyond_the_fleet(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "rounds.min_clients: 13 clients to begin a round, but the fleet has only 12" in (
         capsys.readouterr().err
     )
+
+
+def test_a_quorum_beyond_an_edge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rounds = "policy: {name: hierarchical, edges: 5}\n  min_clients: "
+    assert outcome(tmp_path, rounds + "3") == (2, False)
+    assert "3 clients to begin an edge's round, but an edge has only 2 with samples" in (
+        capsys.readouterr().err
+    )
+    assert outcome(tmp_path, rounds + "2") == (0, True)
 
 
 ONE_BY_ONE = "{name: trace, file: trace.csv, shift: false}"

@@ -177,7 +177,7 @@ def test_describing_a_kind_lists_it(kind: str, capsys: pytest.CaptureFixture[str
         ("stop", "rounds.stop (key of a scenario)"),
         ("fleet[0].trace", "columns: a mapping of names to mappings: see `simfl describe fleet."),
         ("deadline", "rounds.policy.deadline (option of policies synchronous)"),
-        ("rounds.policy", "One of: fedasync, fedbuff, semi_synchronous, synchronous, tiered (s"),
+        ("rounds.policy", "One of: fedasync, fedbuff, hierarchical, semi_synchronous, synchronous"),
         ("model.frozen", "model.frozen (option of all models)"),
         ("training.optimizer.lr", "lr (option of optimizers adam, adamw)"),
         ("per_client", "(option of partitions shards)"),
@@ -259,6 +259,7 @@ def test_keys_are_described_as_data_too(capsys: pytest.CaptureFixture[str]) -> N
     assert [option["name"] for option in told["options"]][:2] == ["rounds", "time"]
     several = json.loads(printed(capsys, "describe", "deadline", "--json"))
     assert [one["of"] for one in several] == [
+        [["policies", "hierarchical"]],
         [["policies", "synchronous"]],
         [["policies", "tiered"]],
     ]

@@ -62,6 +62,7 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> list[RunResult]:
         "fedasync": {"rounds.policy": "fedasync"},
         "semi_synchronous": {"rounds.policy": {"name": "semi_synchronous", "period": "20 s"}},
         "tiered": {"rounds.policy": {"name": "tiered", "tiers": 2}},
+        "hierarchical": {"rounds.policy": {"name": "hierarchical", "edges": 2, "latency": "2 s"}},
     }
     scenario = Scenario.from_dict(SCENARIO | {"variants": variants})
     return run(scenario, tmp_path_factory.mktemp("timed"), Options(time_only=True))

@@ -35,6 +35,7 @@ POLICIES: tuple[Any, ...] = (
     {"name": "fedbuff", "buffer": 2, "max_staleness": 3},
     {"name": "fedasync", "concurrency": 3, "server_time": "50 ms"},
     {"name": "tiered", "tiers": 2},
+    {"name": "hierarchical", "edges": 2, "latency": "50 ms"},
 )
 CHOICES: dict[str, tuple[Any, ...]] = {
     "selection": ("uniform", "power_of_choice", "afl", "oort", "tifl", "round_robin"),

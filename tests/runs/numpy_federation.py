@@ -61,6 +61,7 @@ class Federation:
         model: `(p,)` the initial one.
         training: of the scenario.
         aggregation: of the scenario, with its name.
+        edges: how many edge servers there are.
 
     Attributes:
         model: `(p,)` the present one.
@@ -73,8 +74,10 @@ class Federation:
         model: Floats,
         training: Mapping[str, Any],
         aggregation: Mapping[str, Any],
+        edges: int = 0,
     ) -> None:
         self.model, self.updates = model, 0
+        self._edges = edges
         self._held, self._training, self._options = held, training, aggregation
         self._initial, self._version = model, 0
         self._work: dict[tuple[int, float], Work] = {}
@@ -82,6 +85,8 @@ class Federation:
         self._left: set[int] = set()  # who went offline in the midst of its work
         self._copies: dict[int, int] = {}
         self._tier = 0
+        self._edge: int | None = None  # whose clients are sent out, where there are edges
+        self._of_edges: dict[int, Floats] = {}  # by edge its model, where it has one of its own
         self._unsent: dict[int, Floats] = {}
         self._mean, self._square = np.zeros_like(model), np.zeros_like(model)
         self._control = np.zeros_like(model)
@@ -97,7 +102,7 @@ class Federation:
             if kind == "selected":
                 chosen = event["clients"]
                 self._copies = {client: chosen.count(client) for client in chosen}
-                self._tier = event.get("tier", 0)
+                self._tier, self._edge = event.get("tier", 0), event.get("edge")
             elif kind == "dispatched":
                 self._send(event)
                 self._left.discard(event["client"])
@@ -106,16 +111,19 @@ class Federation:
             elif kind == "uploaded" and event["client"] in self._latest:
                 self._latest[event["client"]].arrived_s = event["t"]
             elif kind == "aggregated":
-                ended = events[i + 1 :]
-                most = next(j for j, one in enumerate(ended) if one["event"] != "participation")
-                self._end_round([one for one in ended[:most] if one["outcome"] == "arrived"])
+                if self._of_edges:
+                    self._merge()
+                else:
+                    self._end_round(_arrived(events[i + 1 :]))
                 self._version = event["version"]
+            elif kind == "edge_aggregated":
+                self._end_edge_round(event["edge"], _arrived(events[i + 1 :]))
 
     def _send(self, event: Mapping[str, Any]) -> None:
         client = event["client"]
         own = self._controls.get(client, np.zeros_like(self.model))
         self._latest[client] = self._work[client, event["t"]] = Work(
-            client, self.model, self._version, event["round"], event["full_epochs"],
+            client, self._begun_at(self._edge), self._version, event["round"], event["full_epochs"],
             self._copies[client], self._tier, self._control - own,
         )  # fmt: skip
 
@@ -136,6 +144,24 @@ class Federation:
         if works:
             self.model = self._next_model(works)
         self.updates += len(works)
+
+    # -- edges, each of which has every `edges`-th client
+
+    def _begun_at(self, edge: int | None) -> Floats:
+        return self.model if edge is None else self._of_edges.get(edge, self.model)
+
+    def _end_edge_round(self, edge: int, arrived: Sequence[Mapping[str, Any]]) -> None:
+        whole, self.model = self.model, self._begun_at(edge)
+        self._end_round(arrived)
+        self._of_edges[edge], self.model = self.model, whole
+
+    def _merge(self) -> None:
+        counts = [
+            sum(len(held[1]) for client, held in self._held.items() if client % self._edges == edge)
+            for edge in self._of_edges
+        ]
+        self.model = np.average(list(self._of_edges.values()), axis=0, weights=counts)
+        self._of_edges = {}
 
     # -- a client
 
@@ -297,6 +323,12 @@ class Federation:
             "fedyogi": old - 0.01 * update**2 * np.sign(old - update**2),
         }[name]
         return self.model + self._options["lr"] * self._mean / (np.sqrt(self._square) + tau)
+
+
+def _arrived(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the participations that an aggregation is followed by, and that counted."""
+    most = next(j for j, one in enumerate(events) if one["event"] != "participation")
+    return [one for one in events[:most] if one["outcome"] == "arrived"]
 
 
 def _compressed(update: Floats, options: Mapping[str, Any]) -> Floats:

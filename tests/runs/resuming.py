@@ -52,6 +52,12 @@ CASES: dict[str, dict[str, Any]] = {
         "aggregation": {"name": "fedat", "tiers": 2},
         "rounds.stop.rounds": 8,
     },
+    "hierarchical": {
+        "rounds.policy": {"name": "hierarchical", "edges": 2, "deadline": {"stragglers": "30%"}},
+        "selection": "power_of_choice",
+        "training.compression": {"name": "top_k", "share": "20%", "error_feedback": True},
+        **FLAKY,
+    },
     "filter": {
         "training.filter": {"name": "cmfl", "threshold": 0.7},
         "rounds.policy": {"name": "fedbuff", "buffer": 2},

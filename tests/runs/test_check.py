@@ -72,8 +72,17 @@ ASKING_AT_ONCE = {  # tiers ask the same of the same clients, and some ask in va
     },
     "selection": "afl",
 }
+AT_EDGES = {
+    **BUSY,
+    "rounds": {
+        "clients": 4,
+        "policy": {"name": "hierarchical", "edges": 2, "deadline": "600 ms", "latency": "20 ms"},
+        "stop": {"rounds": 3},
+    },
+}
 SOUND = {
     "busy": BUSY, "buffered": BUFFERED, "leaving": LEAVING, "asking at once": ASKING_AT_ONCE,
+    "at edges": AT_EDGES,
 }  # fmt: skip
 
 

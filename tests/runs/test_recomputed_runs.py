@@ -43,6 +43,7 @@ FALLING = {"name": "exponential", "decay": 0.9, "per": "epoch"}
 WINDOWS = {"name": "semi_synchronous", "period": "4 s"}
 CARRY = {"name": "synchronous", "deadline": "5 s", "late": "carry"}
 BUFFER = {"name": "fedbuff", "buffer": 3}
+EDGES = {"name": "hierarchical", "edges": 3, "edge_rounds": 2, "uplink": "2 kbit/s"}
 DEADLINE = {"name": "synchronous", "deadline": "6 s"}
 LADDER: dict[str, Any] = {
     "name": "quantize",
@@ -160,6 +161,13 @@ CASES: dict[str, dict[str, Any]] = {
         "aggregation": {"name": "fedat", "tiers": 2},
         "policy": {"name": "tiered", "tiers": 2, "deadline": "6 s"},
     },
+    "at edges": {"policy": EDGES},
+    "at edges, compressed": {
+        "aggregation": {"name": "fedavg", "weighting": "samples"},
+        "policy": {**EDGES, "edges": 2, "edge_rounds": 3, "deadline": "6 s"},
+        "lr_schedule": FALLING,
+        "compression": {"name": "top_k", "share": 0.3, "error_feedback": True},
+    },
     "drawn repeatedly": {
         "aggregation": {"name": "fedavg", "weighting": "uniform"},
         "selection": {"name": "weighted", "replacement": True},
@@ -214,7 +222,9 @@ def test_the_model_is_what_numpy_makes_of_the_log(
         "training": training,
     }
     model, log = trained(folder, scenario)
-    anew = Federation(clients, initial.astype(np.float64), training, aggregation)
+    anew = Federation(
+        clients, initial.astype(np.float64), training, aggregation, policy.get("edges", 0)
+    )
     anew.replay(log)
     assert anew.updates >= 12
     assert np.abs(model - initial).max() > 0.05

@@ -164,6 +164,24 @@ CASES = {
         + "aggregation: fedat\n",
         "5:14: aggregation: aggregator 'fedat' mixes 5 tiers, but policy 'tiered' has 6; give both",
     ),
+    "no mean at edges": (
+        GOOD.replace("clients: 4", "clients: 4, policy: hierarchical") + "aggregation: fedadam\n",
+        "5:14: aggregation: aggregator 'fedadam' can't go with policy 'hierarchical', by which",
+    ),
+    "more edges than devices": (
+        GOOD.replace("clients: 4", "clients: 4, policy: {name: hierarchical, edges: 9}"),
+        "4:30: rounds.policy: policy 'hierarchical' has 9 edges, but the fleet has only 8 devices",
+    ),
+    "a link of the server's own beside edges": (
+        GOOD.replace("clients: 4", "clients: 4, policy: hierarchical")
+        + "network: {server_uplink: 1 Mbit/s}\n",
+        "5:26: network.server_uplink: under policy 'hierarchical' no client has a link to the",
+    ),
+    "a filter beside edges": (
+        GOOD.replace("clients: 4", "clients: 4, policy: hierarchical")
+        + "training: {filter: cmfl}\n",
+        "4:30: rounds.policy: policy 'hierarchical' can't go with filter 'cmfl', by which clients",
+    ),
     "no tiers": (
         GOOD + "aggregation: fedat\n",
         "5:14: aggregation: aggregator 'fedat' mixes 5 tiers, but policy 'synchronous' has but "

@@ -16,7 +16,7 @@ from simfl.coordinators.ledger import Ledger
 from simfl.core.evaluation import Evaluation
 from simfl.core.rows import ClientRow, RoundRow
 from simfl.core.seeds import Seeds
-from simfl.sim.coordinator import Aggregated
+from simfl.sim.coordinator import Aggregated, EdgeModel
 from simfl.sim.fleet import DeviceGroup, Fleet, Power
 from simfl.sim.networks.base import networks
 from simfl.sim.policies.base import policies
@@ -109,6 +109,7 @@ class FakeCoordinator:
     answers: list[Reports] = field(default_factory=list)
     arrivals: list[list[Any]] = field(default_factory=list)
     evaluations: list[int] = field(default_factory=list)
+    merged: list[list[EdgeModel]] = field(default_factory=list)
 
     def __post_init__(self):
         self.ledger = Ledger(self._execute)
@@ -141,6 +142,13 @@ class FakeCoordinator:
         bad = [a.order.key for a in arrivals if a.order.key in self.broken]
         losses = {a.order.client: 1.0 for a in arrivals if a.order.key not in self.broken}
         return Aggregated(losses=losses, discarded=bad)
+
+    def aggregate_at_edge(self, round_, selected, arrivals, base, made):
+        return self.aggregate(round_, selected, arrivals)
+
+    def merge(self, round_, edges, clients):
+        self.merged.append(list(edges))
+        return Aggregated()
 
     def keeps(self, order):
         return True
@@ -242,10 +250,11 @@ def check(world: World) -> None:
     assert ledger.computed == len(world.coordinator.computed) == counted
     assert len(ledger.open) == world.outcomes["unfinished"]
     assert ledger.dropped == world.outcomes["late"] + world.outcomes["offline"]
-    # Bytes and joules: rows and probes make up the totals, to the byte.
+    # Bytes and joules: rows, probes and a backhaul make up the totals, to the byte.
     probes = [facts for _, kind, facts in world.events if kind == "probed"]
     moved = sum(row.download_bytes + row.upload_bytes for row in world.clients)
-    assert moved + sum(facts["bytes"] for facts in probes) == server.accounting.total_bytes
+    moved += sum(f["bytes"] for _, kind, f in world.events if kind in ("probed", "backhaul"))
+    assert moved == server.accounting.total_bytes
     tallies = [*world.rounds, server.accounting.row]
     assert sum(t.download_bytes + t.upload_bytes + t.probe_bytes for t in tallies) == (
         server.accounting.total_bytes

@@ -18,6 +18,7 @@ POLICIES: list[dict[str, Any]] = [
     {"name": "synchronous", "deadline": HALF},
     {"name": "synchronous", "deadline": HALF, "late": "carry"},
     {"name": "tiered", "tiers": 1, "deadline": HALF},
+    {"name": "hierarchical", "edges": 1, "edge_rounds": 1, "deadline": HALF, "latency": "0.1 s"},
     {"name": "semi_synchronous", "period": HALF},
 ]
 

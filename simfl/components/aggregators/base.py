@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from simfl.components.local_training import LocalTraining
 from simfl.core.circumstances import Circumstances
-from simfl.core.component import Component
+from simfl.core.component import Component, overrides
 from simfl.core.registry import Registry
 from simfl.core.types import Floats, Params, Rng
 from simfl.core.work import WorkResult
@@ -55,6 +55,11 @@ class Aggregator(Component, ABC):
 
     discounts_stale: ClassVar[bool] = False
     """Whether what it is for is that stale updates count less."""
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the next model is a weighted mean of those that arrive, and nothing else."""
+        return overrides(self, Aggregator.weigh) and self.weigh([1], [1]) is not None
 
     def prepare(self, local: LocalTraining, clients: int, per_round: int) -> None:
         """Learn of the run before its first round.

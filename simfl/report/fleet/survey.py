@@ -6,7 +6,7 @@ and does the full workload, no link is shared, and rates are nominal.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -63,7 +63,7 @@ def survey(builder: Builder) -> FleetFacts:
         groups,
         wanted,
         asked,
-        quorum([*weeks.values()], settings.min_clients, asked) if policy.has_quorum else 0,
+        _quorum(builder, [*weeks.values()], len(able)) if policy.has_quorum else 0,
         most_at_once([*weeks.values()]),
         limit_s,
         selector.name,
@@ -76,6 +76,12 @@ def survey(builder: Builder) -> FleetFacts:
         members,
         {name: week.share for name, week in weeks.items()},
     )
+
+
+def _quorum(builder: Builder, weeks: Sequence[Week], able: int) -> int:
+    """Return how many are waited for before a round, of so many who are `able`."""
+    settings, policy = builder.settings, builder.scenario.rounds.policy
+    return quorum(weeks, settings.min_clients, min(policy.quorum(settings.clients), able))
 
 
 def _expected_round_s(

@@ -15,7 +15,18 @@ from simfl.runs.folder.growing_file import PACKED, GrowingFile
 KINDS: Mapping[str, frozenset[str] | None] = {
     "full": None,
     "rounds": frozenset(
-        {"round", "probe", "probed", "idled", "aggregated", "evaluated", "target", "round_end"}
+        {
+            "round",
+            "probe",
+            "probed",
+            "idled",
+            "edge_aggregated",
+            "backhaul",
+            "aggregated",
+            "evaluated",
+            "target",
+            "round_end",
+        }
     ),
     "none": frozenset(),
 }

@@ -35,7 +35,8 @@ MEANINGS: dict[str, str] = {
     "round whose model was judged to be at it or better (bytes of transfers, joules of phases that "
     "were over by then); null: never",
     "totals": "download, upload and probe bytes; those of participations that did not arrive "
-    "(wasted; what was under way when the run ended among them); energy of participations and "
+    "(wasted; what was under way when the run ended among them), and of down and up those between "
+    "edge servers and the cloud (backhaul, where there is one); energy of participations and "
     "probes, and of all who idled, J (null, as at targets: no group of the fleet says what power "
     "it takes)",
     "unpowered": "groups of the fleet that don't say what power they take, though others do: they "
@@ -67,8 +68,11 @@ class Summary:
     """
 
     kinds = frozenset(
-        {"participation", "round_end", "probed", "idled", "evaluated", "refused", "target"}
-    )
+        {
+            "participation", "round_end", "probed", "idled", "evaluated", "refused", "target",
+            "backhaul",
+        }
+    )  # fmt: skip
     """Which kinds of events it needs to be told."""
 
     def __init__(
@@ -101,6 +105,8 @@ class Summary:
         elif kind == "probed":
             self.totals["probe_bytes"] += facts["bytes"]
             self.energy_j += facts["energy_j"]
+        elif kind == "backhaul":
+            self._backhaul(facts["direction"], facts["bytes"])
         elif kind == "idled":
             self.idle_energy_j += facts["energy_j"]
         elif kind == "evaluated":
@@ -129,6 +135,10 @@ class Summary:
         else:
             self.totals["wasted_bytes"] += row.download_bytes + row.upload_bytes
         self.energy_j += row.energy_j
+
+    def _backhaul(self, direction: str, size: int) -> None:
+        self.totals["download_bytes" if direction == "down" else "upload_bytes"] += size
+        self.totals["backhaul_bytes"] += size
 
     def _round(self, row: RoundRow) -> None:
         self.rounds = row.round
@@ -162,6 +172,7 @@ class Summary:
             "last_evaluation": self.last,
             "targets": self.targets,
             "totals": {name: self.totals[name] for name in (*MOVED, "wasted_bytes")}
+            | {name: self.totals[name] for name in ("backhaul_bytes",) if name in self.totals}
             | (energy if self._powered else dict.fromkeys(energy)),
             "participations": dict(sorted(self.outcomes.items())),
             "distinct_participants": len(self._participants),

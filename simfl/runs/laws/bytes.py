@@ -9,10 +9,13 @@ from simfl.runs.folder.records import Records, Row, of_kind
 from simfl.runs.laws.base import PHASES, Violation, Violations
 
 BYTES = (*MOVED, "wasted_bytes")
+DIRECTIONS = {"down": "download_bytes", "up": "upload_bytes"}
+BACKHAUL = "backhaul_bytes"
+"""Of the bytes down and up those between edge servers and the cloud, where there are any."""
 
 
 def bytes_moved(records: Records) -> Violations:
-    """Bytes of transfers = of participations = of rounds, and of the whole run."""
+    """Bytes of transfers = of participations (and a backhaul) = of rounds, and of the whole run."""
     yield from _transfers(records)
     total: Counter[str] = Counter()
     booked = iter(records.clients)
@@ -23,11 +26,17 @@ def bytes_moved(records: Records) -> Violations:
                 return  # the tables of an unfinished run
             moved += _moved(part)
         moved["probe_bytes"] = sum(event["bytes"] for event in of_kind(segment, "probed"))
+        for event in of_kind(segment, "backhaul"):
+            moved[BACKHAUL] += event["bytes"]
+            moved[DIRECTIONS[event["direction"]]] += event["bytes"]
         total.update(moved)
         if number < len(records.rounds):
             yield from _equal(ROUNDS, number + 2, records.rounds[number], moved)
     if records.summary is not None:
-        yield from _equal(SUMMARY, 1, records.summary["totals"], total)
+        totals = records.summary["totals"]
+        yield from _equal(SUMMARY, 1, totals, total)
+        if (told := totals.get(BACKHAUL, 0)) != total[BACKHAUL]:
+            yield Violation(SUMMARY, 1, f"{BACKHAUL} is {told}, {total[BACKHAUL]} were booked")
 
 
 def _moved(part: Row) -> Counter[str]:

@@ -63,7 +63,7 @@ def deadlines(records: Records) -> Violations:
         drops = strict and policy.get("late", "drop") == "drop"
         patient = policy.get("over_select", "100%") == "100%"
         limit_s = duration(policy.get("timeout"))
-        if policy["name"] == "tiered":
+        if policy["name"] in ("tiered", "hierarchical"):
             limit_s = duration(policy.get("deadline"))
         if drops and part["round"] <= records.n_rounds:
             limit_s = records.rounds[part["round"] - records.first_round]["deadline_s"]

@@ -40,8 +40,10 @@ def staleness(records: Records) -> Violations:
     """An update is as stale as the models made since its own; the models are counted."""
     version, before = 0, 0
     bases: dict[tuple[int, float], set[int]] = defaultdict(set)
-    for line, event in records.of("aggregated", "dispatched", "participation"):
-        if event["event"] == "aggregated":
+    for line, event in records.of("aggregated", "edge_aggregated", "dispatched", "participation"):
+        if event["event"] == "edge_aggregated":
+            before = version  # what is booked now has met an edge's model, made since this one
+        elif event["event"] == "aggregated":
             before, version = version, event["version"]
             if not before <= version <= before + 1:
                 yield Violation(EVENTS, line, f"version {version} after {before}")

@@ -11,6 +11,7 @@ from typing_extensions import override
 from simfl.core.circumstances import Circumstances
 from simfl.core.component import Component
 from simfl.core.registry import Registry
+from simfl.core.types import Ids
 from simfl.core.units import Duration
 from simfl.sim.server.deadlines import Deadline
 from simfl.sim.server.server import Server
@@ -43,6 +44,9 @@ class RoundPolicy(Component, ABC):
     """Whether it waits for `rounds.min_clients` to be available before a round begins."""
     awaits_updates: ClassVar[bool] = False
     """Whether its rounds end only once updates have come."""
+    has_edges: ClassVar[bool] = False
+    """Whether clients send to edge servers, whose models are averaged: no aggregator will do but
+    such as return a weighted mean and nothing else, and nobody uses links of the server's own."""
     goes_with: ClassVar[Sequence[str]] = ()
     """Names of the aggregators that are made for it (none: those of synchronous rounds)."""
 
@@ -60,6 +64,11 @@ class RoundPolicy(Component, ABC):
     @property
     def n_tiers(self) -> int:
         """How many parts of the fleet have rounds of their own."""
+        return 1
+
+    @property
+    def cohorts(self) -> int:
+        """How often a round asks `rounds.clients` clients, roughly."""
         return 1
 
     @property
@@ -84,6 +93,17 @@ class RoundPolicy(Component, ABC):
     def counted(self, wanted: int) -> int:
         """Return how many updates an aggregation takes, about, where clients `wanted` are set."""
         return wanted
+
+    def quorum(self, wanted: int) -> int:
+        """Return how many are waited for before a round of `wanted`, unless the scenario says it.
+
+        Only where it `has_quorum`.
+        """
+        return self.asked(wanted)
+
+    def edges_of(self, server: Server) -> list[Ids]:
+        """Return the ids of each edge server's clients, ascending: `(m,)` that hold samples."""
+        return []
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:

@@ -7,6 +7,7 @@ from simfl.core.rows import COUNTED, ClientRow, Outcome, round_row
 from simfl.sim.errand import Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.meter import Meter
+from simfl.sim.networks.base import Direction
 from simfl.sim.server.idle_energy import IdleEnergy
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.state import RunState
@@ -54,10 +55,17 @@ class Accounting:
         self._idle.look()
         self._state.note("round", round=self._state.round, version=self._state.version)
 
-    def select(self, asked: int, chosen: Mapping[int, int], tier: int | None = None) -> None:
-        """Record who was chosen, and how often, when `asked` were wanted (by a tier)."""
+    def select(
+        self,
+        asked: int,
+        chosen: Mapping[int, int],
+        tier: int | None = None,
+        edge: int | None = None,
+    ) -> None:
+        """Record who was chosen, and how often, when `asked` were wanted (by a tier or an edge)."""
         clients = [client for client, copies in chosen.items() for _ in range(copies)]
-        by = {} if tier is None else {"tier": tier}
+        wanting = {"tier": tier, "edge": edge}
+        by = {kind: number for kind, number in wanting.items() if number is not None}
         self._state.note("selected", round=self._state.round, **by, asked=asked, clients=clients)
         self.row.selected += len(chosen)
         self.fall_short(asked - len(clients))
@@ -115,6 +123,14 @@ class Accounting:
         self.row.probe_bytes += moved
         self._spend(moved, energy_j)
         return moved, energy_j
+
+    def book_backhaul(self, direction: Direction, size: int) -> None:
+        """Add what came down to an edge server, or up from one to the cloud."""
+        if direction == "down":
+            self.row.download_bytes += size
+        else:
+            self.row.upload_bytes += size
+        self._spend(size, 0.0)
 
     def close_run(self) -> None:
         """Tell what devices idled since the last round ended."""

@@ -55,38 +55,59 @@ class Aggregation:
         state = self.state
         open_ = "an open round to aggregate for, which `server.open_round()` begins"
         expect(self.round_end.pending, open_, "none")
-        if arrived and self.takes_s > 0:
-            # One aggregation at a time: it begins when the one before is done.
-            self._free_s = max(self._free_s, state.timeline.now) + self.takes_s
-            yield state.timeline.at(self._free_s)
+        yield from self.take_time(bool(arrived))
         arrived = sorted(arrived, key=lambda part: part.order.key)
-        arrivals = [
+        facts, before = Aggregated(), state.version
+        if arrived:
+            asked = sorted({*selected, *(part.client for part in arrived)})
+            facts = self.coordinator.aggregate(state.round, asked, self.arrivals(arrived))
+            state.version += len(arrived) > len(set(facts.discarded))
+            self.note(facts)
+        self.settle(arrived, facts, before)
+        more = state.time_is_up and self.takes_s == 0 and self.dispatch.any_arrived()
+        self.round_end.close(facts, more)
+
+    def take_time(self, anything: bool) -> Waits:
+        """Take as long as an aggregation takes, if there is `anything` to aggregate."""
+        if anything and self.takes_s > 0:
+            # One aggregation at a time: it begins when the one before is done.
+            self._free_s = max(self._free_s, self.state.timeline.now) + self.takes_s
+            yield self.state.timeline.at(self._free_s)
+
+    def arrivals(self, parts: Sequence[Participation]) -> list[Arrival]:
+        """Return what the coordinator is told of `parts` that have arrived."""
+        version = self.state.version
+        return [
             Arrival(
                 p.order,
-                state.version - p.order.base,
+                version - p.version,
                 p.copies,
                 p.duration_s,
                 p.tier,
                 p.errand.ended_s or 0.0,
             )
-            for p in arrived
+            for p in parts
         ]
-        facts = Aggregated()
-        if arrivals:
-            asked = sorted({*selected, *(part.client for part in arrived)})
-            facts = self.coordinator.aggregate(state.round, asked, arrivals)
-            state.version += len(arrivals) > len(set(facts.discarded))
-            self._note(facts)
+
+    def settle(
+        self, parts: Sequence[Participation], facts: Aggregated, version: int
+    ) -> list[Participation]:
+        """Book `parts` whose updates were looked at, and return those that counted.
+
+        Args:
+            parts: in canonical order.
+            facts: what became of their updates.
+            version: of the global model that their updates met.
+        """
         kept = []
-        for part, arrival in zip(arrived, arrivals, strict=True):
+        for part in parts:
             outcome = self._outcome(part, facts)
-            self.dispatch.book(part, outcome, arrival.staleness)
+            self.dispatch.book(part, outcome, version - part.version)
             if outcome == "arrived":
                 kept.append(part)
         if kept:
             self._remember(kept, facts.losses)
-        more = self.state.time_is_up and self.takes_s == 0 and self.dispatch.any_arrived()
-        self.round_end.close(facts, more)
+        return kept
 
     @staticmethod
     def _outcome(part: Participation, facts: Aggregated) -> Outcome:
@@ -94,13 +115,15 @@ class Aggregation:
             return "discarded"
         return "filtered" if part.order.key in facts.filtered else "arrived"
 
-    def _note(self, facts: Aggregated) -> None:
+    def note(self, facts: Aggregated, edge: int | None = None) -> None:
+        """Note an aggregation: that of an `edge`, or (None) the one that ends the round."""
         # That a filter of the server's threw updates away stands there only where one did.
         filtered = [list(key) for key in sorted(facts.filtered)]
+        of_edge = edge is not None
         self.state.note(
-            "aggregated",
+            "edge_aggregated" if of_edge else "aggregated",
             round=self.state.round,
-            version=self.state.version,
+            **({"edge": edge} if of_edge else {"version": self.state.version}),
             losses={str(client): loss for client, loss in facts.losses.items()},
             discarded=[list(key) for key in sorted(facts.discarded)],
             **({"filtered": filtered} if filtered else {}),

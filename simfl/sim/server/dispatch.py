@@ -59,6 +59,7 @@ class Dispatch:
         limit_s: float = math.inf,
         inbox: Inbox | None = None,
         tier: int = 0,
+        base: int | None = None,
     ) -> list[Participation]:
         """Send work to everybody who was `chosen`, drawn so often; return those not skipped.
 
@@ -67,11 +68,12 @@ class Dispatch:
             limit_s: what their work is planned for, seconds from now.  Nobody is called off.
             inbox: where their parts are put when they are over.
             tier: which asks them.
+            base: version of the model that they start from (None: the global one).
         """
         sent = []
         ended = partial(self._ended, inbox)
         for client, copies in chosen.items():
-            part, useful = self.planner.participation(client, limit_s, copies, tier)
+            part, useful = self.planner.participation(client, limit_s, copies, tier, base)
             if self.planner.refuses(client):
                 self._refused(part)
             elif not useful:
@@ -110,12 +112,12 @@ class Dispatch:
 
     def too_stale(self, part: Participation, most: int | None) -> bool:
         """Return whether more than `most` versions (None: any number) were made since its base."""
-        return most is not None and self.state.version - part.order.base > most
+        return most is not None and self.state.version - part.version > most
 
     def discard(self, part: Participation, outcome: Outcome) -> None:
         """Book a participation that does not count; its work is never computed."""
         self.coordinator.drop(part.order)
-        self.book(part, outcome, self.state.version - part.order.base if part.arrived else 0)
+        self.book(part, outcome, self.state.version - part.version if part.arrived else 0)
 
     def book(self, part: Participation, outcome: Outcome, staleness: int = 0) -> None:
         """Book a participation that is over, and whose order is settled."""

@@ -19,6 +19,7 @@ class Participation:
         tier: which tier it was asked by, where there are several.
         selected_s: when.
         steps: SGD steps of its plan.
+        version: of the global model then.
         process: its device's process, while it is at work.
         kept_back: whether its update filter left only a status to upload.
     """
@@ -29,6 +30,7 @@ class Participation:
     copies: int
     selected_s: float
     steps: int
+    version: int
     tier: int = 0
     process: ErrandProcess | None = None
     kept_back: bool = False

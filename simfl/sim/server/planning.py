@@ -57,7 +57,7 @@ class Planner:
         self._upload_bytes = settings.prices.up_bytes + extra_bytes
 
     def participation(
-        self, client: int, limit_s: float, copies: int, tier: int
+        self, client: int, limit_s: float, copies: int, tier: int, base: int | None = None
     ) -> tuple[Participation, bool]:
         """Return the part of `client`, and whether anything useful fits.
 
@@ -66,10 +66,12 @@ class Planner:
             limit_s: what its work is planned for, seconds from now.
             copies: how often it was drawn.
             tier: which asks it.
+            base: version of the model that it starts from (None: the global one).
         """
         state, prices = self._state, self._state.settings.prices
+        base = state.version if base is None else base
         corrections = prices.correction_bytes or None
-        download = corrections if self._holds_model(client) else prices.down_bytes
+        download = corrections if self._holds(client, base) else prices.down_bytes
         issue = self._issues.item(client)
         seed = self._seeds.number("batches", client, issue)
         assignment = self._assignment(client, limit_s, seed, download)
@@ -85,12 +87,12 @@ class Planner:
                     self._checked = plan
                 steps = plan.n_steps(samples, size)
                 expect(steps > 0, "a step at least, or None to skip it", plan)
-        order = WorkOrder(client, issue, state.round, state.version, plan or _NOTHING, seed)
+        order = WorkOrder(client, issue, state.round, base, plan or _NOTHING, seed)
         units = order.plan.units(samples, size) + self._extra_units.item(client)
         group = self._fleet.group(client)
         errand = Errand(client, group, download, units, self._upload_bytes)
         now_s = state.timeline.now
-        part = Participation(state.round, order, errand, copies, now_s, steps, tier)
+        part = Participation(state.round, order, errand, copies, now_s, steps, state.version, tier)
         return part, plan is not None
 
     def refuses(self, client: int) -> bool:
@@ -170,7 +172,7 @@ class Planner:
             "update": (nominal, prices.update_bytes),
             "trial": (nominal, prices.update_bytes),
         }[probe.report]
-        fresh = probe.model == "trial" or not self._holds_model(client)
+        fresh = probe.model == "trial" or not self._holds(client, self._state.version)
         group = self._fleet.group(client)
         return Errand(client, group, prices.model_bytes if fresh else None, units, size)
 
@@ -178,8 +180,8 @@ class Planner:
         """Record that `client` holds this version of the model."""
         self._versions[client] = version
 
-    def _holds_model(self, client: int) -> bool:
-        return self._versions.get(client) == self._state.version
+    def _holds(self, client: int, version: int) -> bool:
+        return self._versions.get(client) == version
 
     def nominal_phases_s(self) -> tuple[Floats, Floats, Floats]:
         """Return `(n,)` each: the full workload's download, training and upload, links alone."""

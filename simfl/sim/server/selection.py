@@ -51,22 +51,29 @@ class Selection:
         self._turn = 0
 
     def select(
-        self, k: int, among: Ids | None = None, tier: int | None = None
+        self,
+        k: int,
+        among: Ids | None = None,
+        tier: int | None = None,
+        edge: int | None = None,
     ) -> Generator[simpy.Event, Any, Counter[int]]:
         """Ask what the selector needs to know, then return whom it chose and how often.
 
-        Nobody is chosen only if the run is finished.
+        Nobody is chosen only if the run is finished, or none of an edge's clients will come again.
 
         Args:
             k: how many are wanted.
             among: `(m,)` candidates, ascending (None: everybody).
             tier: which chooses, where there are several.
+            edge: the edge server that does.
         """
         self.under_way += 1
         try:
             while True:
-                chosen = yield from self._choose(k, among, tier)
+                chosen = yield from self._choose(k, among, tier, edge)
                 if not chosen:  # everybody left while being asked
+                    if edge is not None and not self.waiting.ever(among):
+                        return chosen
                     yield from self.waiting.until_somebody(lambda: among)
                 if chosen or self.state.finished:
                     return chosen
@@ -74,7 +81,7 @@ class Selection:
             self.under_way -= 1
 
     def _choose(
-        self, k: int, among: Ids | None, tier: int | None
+        self, k: int, among: Ids | None, tier: int | None, edge: int | None
     ) -> Generator[simpy.Event, Any, Counter[int]]:
         """Select once; nobody is chosen if all have left meanwhile; arguments as of `select`."""
         # Rounds may end while questions are out; the selection remains that of its own.
@@ -97,7 +104,7 @@ class Selection:
                 return Counter()
         chosen = Counter(self.coordinator.select(view, reports, k))
         self._check(chosen)
-        self.accounting.select(k, chosen, tier)
+        self.accounting.select(k, chosen, tier, edge)
         return chosen
 
     def _check(self, chosen: Counter[int]) -> None:

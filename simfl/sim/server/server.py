@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Generator
 from typing import Any
 
+import numpy as np
 import simpy
 from numpy.typing import NDArray
 
@@ -25,6 +26,7 @@ from simfl.sim.server.candidates import Candidates
 from simfl.sim.server.closing import Closing
 from simfl.sim.server.deadlines import Stragglers, percentile
 from simfl.sim.server.dispatch import Dispatch
+from simfl.sim.server.edges import Edges
 from simfl.sim.server.planning import Planner
 from simfl.sim.server.probing import Probing
 from simfl.sim.server.round_end import RoundEnd
@@ -48,6 +50,7 @@ class Server:
         candidates: who can take part.
         holders: devices that hold samples, ascending, whether they can take part or have refused.
         accounting: what happened, as rows.
+        edges: what edge servers have, where there are any.
         selection: how clients are chosen.
         under_way: who is at work, by client.
         truth: what no server can know, only there for selectors marked as oracles.
@@ -87,11 +90,14 @@ class Server:
         )
         self._round_end = RoundEnd(state, coordinator, accounting)
         self._aggregation = Aggregation(state, coordinator, dispatch, self._round_end, self.history)
+        self.edges = Edges(state, coordinator, self._aggregation, accounting)
+        self._groups = [(group.first, group.count) for group in fleet.groups]
         self._background = Background(timeline)
         self._waiting, self._closing = waiting, Closing(timeline)
         self._planner = planner
         self.under_way = dispatch.under_way
         self.finish, self.stir = state.finish, state.stir
+        self.anyone = waiting.anyone
         self.until_somebody, self.until_change = waiting.until_somebody, waiting.until_change
         self.select = self.selection.select
         self.closing = self._closing.closing
@@ -148,10 +154,21 @@ class Server:
         self.selection.restart()
         self.accounting.open(deadline_s)
 
-    def until_quorum(self, asked: int) -> Waits:
-        """Wait until a round that asks so many may begin, or the run is finished."""
+    @property
+    def groups(self) -> list[Ids]:
+        """Ids of the devices that hold samples, ascending, of each of the fleet's groups."""
+        ends = [(first, first + count) for first, count in self._groups]
+        return [self.holders[slice(*np.searchsorted(self.holders, end))] for end in ends]
+
+    def until_quorum(self, asked: int, among: Ids | None = None) -> Waits:
+        """Wait until a round that asks so many may begin, or the run is finished.
+
+        Args:
+            asked: how many.
+            among: whom (None: everybody); it goes on, too, if none of them will ever be there.
+        """
         least = self.settings.min_clients
-        yield from self._waiting.until_quorum(least or asked, strict=least is not None)
+        yield from self._waiting.until_quorum(least or asked, least is not None, among)
 
     def keep_active(
         self, size: int, timeout_s: float = math.inf, beats: bool = False

@@ -52,6 +52,10 @@ class Waiting:
         """Return whether somebody (of `among`) can take part now."""
         return self._present(1, among) > 0
 
+    def ever(self, among: Ids | None = None) -> bool:
+        """Return whether somebody (of `among`) can take part now or will, once back online."""
+        return self.anyone(among) or len(self._candidates.returns_s(among)) > 0
+
     def until_somebody(self, among: Among = _everybody) -> Generator[simpy.Event, Any, Ids | None]:
         """Wait until somebody can take part or the run is finished; return among whom."""
         while not self._state.finished:
@@ -65,18 +69,21 @@ class Waiting:
             yield from self._wait(back_s, "a client to be available", _NOBODY, others)
         return None
 
-    def until_quorum(self, least: int, strict: bool) -> Waits:
+    def until_quorum(self, least: int, strict: bool, among: Ids | None = None) -> Waits:
         """Wait until `least` can take part at once, or the run is finished.
 
         Args:
             least: how many.
             strict: whether the run ends if so many never will; otherwise it makes do with all
                 who are not at work and ever will be there.
+            among: who counts (None: everybody); of these it makes do with nobody, too.
         """
         some_since_s = math.inf
-        while not self._state.finished and (present := self._present(least)) < least:
+        while not self._state.finished and (present := self._present(least, among)) < least:
             some_since_s = min(some_since_s, self._state.timeline.now) if present else math.inf
-            returns_s = self._candidates.returns_s()
+            returns_s = self._candidates.returns_s(among)
+            if among is not None and not present and not len(returns_s):
+                break
             least = least if strict else min(least, max(present + len(returns_s), 1))
             if present >= least:
                 break

@@ -18,6 +18,7 @@ FEDBUFF = ["rounds.policy={name: fedbuff, buffer: 2, max_staleness: 1}", "aggreg
 CHANGES = {
     "policy": FEDBUFF,
     "tiers": ["rounds.policy={name: tiered, tiers: 2}", "aggregation={name: fedat, tiers: 2}"],
+    "edges": ["rounds.policy={name: hierarchical, edges: 2, latency: 100 ms}"],
     "windows": ["rounds.policy={name: semi_synchronous, period: 1 s}"],
     "asker": ["selection=power_of_choice"],
     "oracle": ["selection=oracle"],

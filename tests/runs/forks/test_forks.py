@@ -49,7 +49,9 @@ def test_the_past_is_shared_and_the_laws_hold(
     assert origin["variant"] == "default"
 
 
-@pytest.mark.parametrize("first", ["synchronous", "probes", "windows", "tiered", "buffered"])
+@pytest.mark.parametrize(
+    "first", ["synchronous", "probes", "windows", "tiered", "edges", "buffered"]
+)
 @pytest.mark.parametrize("share", [0.2, 0.7])
 def test_whatever_the_rules_were_before(tmp_path: Path, ran: Ran, first: str, share: float) -> None:
     rules: dict[str, list[str]] = {
@@ -57,6 +59,7 @@ def test_whatever_the_rules_were_before(tmp_path: Path, ran: Ran, first: str, sh
         "probes": ["selection={name: power_of_choice, candidates: 5}", "fleet.uplink=8 kbit/s"],
         "windows": ["rounds.policy={name: semi_synchronous, period: 1 s}"],
         "tiered": CHANGES["tiers"],
+        "edges": CHANGES["edges"],
         "buffered": FEDBUFF,
     }
     whole = ran(tmp_path, *rules[first])

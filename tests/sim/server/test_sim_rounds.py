@@ -17,7 +17,12 @@ ASYNC = [
     {"name": "semi_synchronous", "period": "7 s"},
     {"name": "tiered", "tiers": 2},
 ]
-ALL = ["synchronous", {"name": "synchronous", "deadline": "15 s", "late": "carry"}, *ASYNC]
+SYNCHRONOUS = [
+    "synchronous",
+    {"name": "synchronous", "deadline": "15 s", "late": "carry"},
+    {"name": "hierarchical", "edges": 1},
+]
+ALL = [*SYNCHRONOUS, *ASYNC]
 
 
 def name(policy):

@@ -1,0 +1,95 @@
+"""Runs with edge servers, beside runs without them that have to come to the same."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from simfl import Options, RunResult, run
+from simfl.runs.check import check
+from tests.run_folders import events
+from tests.tiny import TINY
+
+FLAKY: dict[str, Any] = {
+    **TINY,
+    "fleet": {
+        **TINY["fleet"],
+        "availability": {"name": "on_off", "on": "3 s", "off": "1 s"},
+        "power": {"idle": "1 W", "download": "2 W", "compute": "4 W", "upload": "3 W"},
+    },
+    "evaluation": {"initial": True},
+}
+ONE = {"name": "hierarchical", "edges": 1, "edge_rounds": 1}
+OF_EDGES = ("backhaul", "edge_aggregated")
+OF_BACKHAUL = ["download_bytes", "upload_bytes", "deadline_s"]
+
+
+def model_of(result: RunResult) -> np.ndarray[Any, Any]:
+    parts = torch.load(result.folder / "model.pt", weights_only=True).values()
+    return np.concatenate([part.numpy().ravel() for part in parts])
+
+
+def both(folder: Path, scenario: dict[str, Any], policy: dict[str, Any], **plain: Any) -> Any:
+    """Run a scenario with edges and without."""
+    rounds = scenario["rounds"]
+    policies = {"edges": policy, "plain": {"name": "synchronous", **plain}}
+    return [
+        run({**scenario, "rounds": {**rounds, "policy": chosen}}, folder / name, Options())[0]
+        for name, chosen in policies.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"deadline": "900 ms"},
+        {"selection": {"name": "power_of_choice", "candidates": 6}, "deadline": "1.2 s"},
+        {"selection": {"name": "weighted", "replacement": True}},
+    ],
+    ids=["plain", "deadline", "asking", "repeatedly"],
+)
+def test_one_edge_at_no_distance_is_the_server(tmp_path: Path, changes: dict[str, Any]) -> None:
+    scenario = {**FLAKY, **changes}
+    deadline = scenario.pop("deadline", "none")
+    edge, plain = both(tmp_path, scenario, {**ONE, "deadline": deadline}, deadline=deadline)
+    files = ["model.pt", "clients.csv"]
+    for file in files:
+        assert (edge.folder / file).read_bytes() == (plain.folder / file).read_bytes(), file
+    kept = [[e for e in events(r.folder) if e["event"] not in OF_EDGES] for r in (edge, plain)]
+    times = [sorted((e["t"], e["event"]) for e in log) for log in kept]
+    assert times[0] == times[1]
+    assert edge.rounds.drop(columns=OF_BACKHAUL).equals(plain.rounds.drop(columns=OF_BACKHAUL))
+    size = 4 * len(model_of(edge))
+    # Round 0 judges the model that the run begins with.
+    assert (edge.rounds.download_bytes - plain.rounds.download_bytes).tolist() == [0, *4 * [size]]
+    assert edge.summary["totals"]["backhaul_bytes"] == 8 * size
+
+
+def test_one_edge_round_of_everybody_is_a_round_of_everybody(tmp_path: Path) -> None:
+    """Means of edges, by their samples, are the mean; times are those of a backhaul more."""
+    scenario = {**TINY, "rounds": {"clients": 8, "stop": {"rounds": 3}}}
+    policy = {"name": "hierarchical", "edges": 2, "edge_rounds": 1, "latency": "1 s"}
+    edges, plain = both(tmp_path, scenario, policy)
+    np.testing.assert_allclose(model_of(edges), model_of(plain), rtol=0, atol=1e-6)
+    later_s = edges.rounds.end_s - plain.rounds.end_s
+    np.testing.assert_allclose(later_s, [2, 4, 6], rtol=1e-9)
+
+
+def test_edges_may_be_groups_of_the_fleet_and_bytes_of_the_backhaul_are_checked(
+    tmp_path: Path,
+) -> None:
+    fleet = [{**TINY["fleet"], "name": name, "count": n} for name, n in (("a", 5), ("b", 3))]
+    policy = {"name": "hierarchical", "edges": "groups", "clients_per_edge": 2}
+    scenario = {**TINY, "fleet": fleet, "rounds": {**TINY["rounds"], "policy": policy}}
+    [result] = run(scenario, tmp_path / "runs", Options(time_only=True))
+    asked = [(e["edge"], e["clients"]) for e in events(result.folder) if e["event"] == "selected"]
+    assert len(asked) == 2 * 2 * 4
+    assert all((client >= 5) == edge for edge, clients in asked for client in clients)
+    log = result.folder / "events.jsonl"
+    lines = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(line for line in lines if '"edge":1,"direction":"up"' not in line))
+    broken = {finding.law for finding in check(result.folder) if finding.violation}
+    assert broken == {"bytes", "event digest"}
