@@ -22,8 +22,8 @@ LARGE_BYTES = 16 * 2**20
 STEP_BYTES = 32 * 2**20
 """So much is held twice while an array moves."""
 SHIFT_BYTES = 32
-"""Where an array begins on its first page: MNIST's rows are read slower if all of them begin where a
-cache line does.  (NumPy's own large arrays begin 16 bytes behind the begin of a page.)"""
+"""Where an array begins on its first page: MNIST's rows are read slower if all of them begin where
+a cache line does.  (NumPy's own large arrays begin 16 bytes behind the begin of a page.)"""
 MAP_FIXED = 0x10
 """Linux's flag: map there, whatever is there now."""
 
