@@ -19,6 +19,7 @@ from simfl.training.flat import Layout
 from simfl.training.kernels.elementwise import Pair, Undo, apply, undo_all
 from simfl.training.kernels.lanes import Lanes, row_multiple
 from simfl.training.kernels.objectives import Objective, RowGradient, RowObjective, SoftmaxObjective
+from simfl.training.kernels.padded_layers import PaddedLayers
 from simfl.training.kernels.stacked import StackedKernel
 from simfl.training.kernels.stages import Stage, dropouts, make_factors
 from simfl.training.kernels.workspace import Step, Workspace
@@ -64,8 +65,7 @@ class LinearKernel(StackedKernel):
 class _LinearWorkspace(Workspace):
     """Everything lies layer by layer, one lane's matrix behind the other's.
 
-    Weights, gradients and `delta` have a few more outputs than the layer if that is what it takes
-    for each lane's weight to begin at a full 64 bytes; those stay zero.
+    Weights, gradients and `delta` are padded, see `PaddedLayers`.
     """
 
     def __init__(
@@ -74,12 +74,12 @@ class _LinearWorkspace(Workspace):
         self._kernel, self._width = kernel, width
         lanes, device, stages = len(start), start[0].device, kernel.stages
         self.masks = sum(outputs for outputs, _ in kernel.dropouts)
-        self._padded = [stage.padded_outputs for stage in stages]
-        self._weights, self._biases = self._storage(start)
-        self.params = self._parts(self._weights, self._biases)
+        self._layout = layout = PaddedLayers(kernel.layout, stages)
+        self._weights, self._biases = layout.storage(start)
+        self.params = layout.parts(self._weights, self._biases)
         self._outputs = [Lanes(lanes, width, s.outputs, device) for s in stages]
         self._below = [Lanes(lanes, width, s.outputs, device) for s in stages]
-        self._deltas = [Lanes(lanes, width, columns, device) for columns in self._padded]
+        self._deltas = [Lanes(lanes, width, columns, device) for columns in layout.outputs]
         self._factors = torch.empty(lanes, width, 1, device=device)
         self._loss = None
         if not loss.softmax:
@@ -91,15 +91,10 @@ class _LinearWorkspace(Workspace):
         self.narrow(lanes)
 
     def load(self, models: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
-        return self._parts(*self._storage(models))
+        return self._layout.parts(*self._layout.storage(models))
 
     def result(self) -> list[torch.Tensor]:
-        layout, lanes = self._kernel.layout, self.params[0].shape[0]
-        whole = self.params[0].new_empty(lanes, layout.size)
-        views = layout.views(whole)
-        for name, part in zip(self._names(), self.params, strict=True):
-            views[name].flatten(1).copy_(part)
-        return list(whole.unbind())
+        return self._layout.models(self.params)
 
     def narrow(self, lanes: int) -> None:
         self._lanes = lanes
@@ -194,45 +189,12 @@ class _LinearWorkspace(Workspace):
         exp.matrix.mul_(self._factor)
         torch.sub(exp.matrix, step.targets, out=into)
 
-    def _names(self) -> list[str]:
-        """Return the names of the parameters, in the order of `params`."""
-        both = [(stage.weight, stage.bias) for stage in self._kernel.stages]
-        return [name for pair in both for name in pair if name is not None]
-
-    def _storage(
-        self, models: Sequence[torch.Tensor]
-    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Return weights `(l, outputs, inputs)` and biases `(l, outputs)` of `models`, padded."""
-        views = self._kernel.layout.views(torch.stack(list(models)))
-        lanes, device = len(models), models[0].device
-        weights, biases = [], []
-        for stage, outputs in zip(self._kernel.stages, self._padded, strict=True):
-            weight = torch.zeros(lanes, outputs, stage.inputs, device=device)
-            weight[:, : stage.outputs] = views[stage.weight]
-            bias = torch.zeros(lanes, outputs, device=device)
-            if stage.bias is not None:
-                bias[:, : stage.outputs] = views[stage.bias]
-            weights.append(weight)
-            biases.append(bias)
-        return weights, biases
-
-    def _parts(
-        self, weights: Sequence[torch.Tensor], biases: Sequence[torch.Tensor]
-    ) -> list[torch.Tensor]:
-        """Return the unpadded parts `(l, n_i)`, as views."""
-        parts = []
-        for stage, weight, bias in zip(self._kernel.stages, weights, biases, strict=True):
-            parts.append(weight[:, : stage.outputs].flatten(1))
-            if stage.bias is not None:
-                parts.append(bias[:, : stage.outputs])
-        return parts
-
     def _narrow_gradients(self) -> None:
         assert self._gradient_storage is not None
         weights, biases = self._gradient_storage
         self._weight_gradients = [part[: self._lanes] for part in weights]
         self._bias_gradients = [part[: self._lanes] for part in biases]
-        self._gradients = self._parts(self._weight_gradients, self._bias_gradients)
+        self._gradients = self._layout.parts(self._weight_gradients, self._bias_gradients)
 
     def _mask_sites(self, masks: torch.Tensor | None) -> list[torch.Tensor]:
         if masks is None:
