@@ -13,7 +13,7 @@ from simfl.core.types import Floats
 from simfl.core.work import Plan, WorkOrder
 from simfl.sim.errand import Errand
 from simfl.sim.fleet import Fleet
-from simfl.sim.networks.base import Direction, Links
+from simfl.sim.networks.base import Links
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.settings import SCALAR_BYTES, Settings
 from simfl.sim.server.state import RunState
@@ -29,6 +29,10 @@ class Planner:
         links: their links.
         workload: what clients do when their time is short.
         seeds: the run's root of randomness.
+
+    Attributes:
+        extra_units: `(n,)` sample-units that participants spend on the selector's measurements.
+        upload_bytes: what each uploads, these measurements included.
     """
 
     def __init__(
@@ -53,8 +57,8 @@ class Planner:
         """Plan by the state's settings from now on, and by `workload` (None: by the same)."""
         settings = self._state.settings
         self._workload = workload or self._workload
-        self._extra_units, extra_bytes = _extras(settings, self._fleet)
-        self._upload_bytes = settings.prices.up_bytes + extra_bytes
+        self.extra_units, extra_bytes = _extras(settings, self._fleet)
+        self.upload_bytes = settings.prices.up_bytes + extra_bytes
 
     def participation(
         self, client: int, limit_s: float, copies: int, tier: int, base: int | None = None
@@ -88,9 +92,9 @@ class Planner:
                 steps = plan.n_steps(samples, size)
                 expect(steps > 0, "a step at least, or None to skip it", plan)
         order = WorkOrder(client, issue, state.round, base, plan or _NOTHING, seed)
-        units = order.plan.units(samples, size) + self._extra_units.item(client)
+        units = order.plan.units(samples, size) + self.extra_units.item(client)
         group = self._fleet.group(client)
-        errand = Errand(client, group, download, units, self._upload_bytes)
+        errand = Errand(client, group, download, units, self.upload_bytes)
         now_s = state.timeline.now
         part = Participation(state.round, order, errand, copies, now_s, steps, state.version, tier)
         return part, plan is not None
@@ -137,8 +141,8 @@ class Planner:
     def _phases(self, client: int, download: int | None) -> tuple[float, float, float, float]:
         """Return the seconds, extra units, units a second and seconds of what `client` does."""
         down_s = 0.0 if download is None else self._links.expected_s(client, "down", download)
-        up_s = self._links.expected_s(client, "up", self._upload_bytes)
-        return down_s, self._extra_units.item(client), self._fleet.rate.item(client), up_s
+        up_s = self._links.expected_s(client, "up", self.upload_bytes)
+        return down_s, self.extra_units.item(client), self._fleet.rate.item(client), up_s
 
     def finished(self, order: WorkOrder, units: float) -> tuple[WorkOrder | None, float]:
         """Return the order of the SGD steps finished after `units`, and the units it took.
@@ -149,7 +153,7 @@ class Planner:
             int(self._fleet.samples[order.client]), self._state.settings.batch_size
         )
         # Measurements come before training; a step that ends this very instant counts.
-        extra = float(self._extra_units[order.client])
+        extra = float(self.extra_units[order.client])
         steps = int(np.searchsorted(done, units * (1 + ROUNDING) - extra, side="right"))
         if not steps:
             return None, 0.0
@@ -182,23 +186,6 @@ class Planner:
 
     def _holds(self, client: int, version: int) -> bool:
         return self._versions.get(client) == version
-
-    def nominal_phases_s(self) -> tuple[Floats, Floats, Floats]:
-        """Return `(n,)` each: the full workload's download, training and upload, links alone."""
-        samples, plan = self._fleet.samples, self._state.settings.nominal
-        if plan.steps is None:
-            units = plan.full_epochs * samples.astype(np.float64)
-        else:
-            sizes, index = np.unique(samples, return_inverse=True)
-            size = self._state.settings.batch_size
-            units = np.array([plan.units(int(n), size) for n in sizes])[index]
-        units = units + self._extra_units
-        down_s = self.transfer_s("down", self._state.settings.prices.down_bytes)
-        return down_s, units / self._fleet.rate, self.transfer_s("up", self._upload_bytes)
-
-    def transfer_s(self, direction: Direction, size: int) -> Floats:
-        """Return `(n,)` how long `size` bytes take each device, links to itself."""
-        return self._links.all_expected_s(len(self._fleet), direction, size)
 
 
 _NOTHING = Plan()

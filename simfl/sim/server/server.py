@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simfl.components.selectors.base import History, View
 from simfl.components.workloads.base import Workload
 from simfl.core.seeds import Seeds
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Ids
 from simfl.core.words import few
 from simfl.errors import InputError
 from simfl.sim.coordinator import Aggregated, Coordinator
@@ -24,9 +24,9 @@ from simfl.sim.server.aggregation import Aggregation
 from simfl.sim.server.background import Background, Waits
 from simfl.sim.server.candidates import Candidates
 from simfl.sim.server.closing import Closing
-from simfl.sim.server.deadlines import Stragglers, percentile
 from simfl.sim.server.dispatch import Dispatch
 from simfl.sim.server.edges import Edges
+from simfl.sim.server.nominal_times import NominalTimes
 from simfl.sim.server.planning import Planner
 from simfl.sim.server.probing import Probing
 from simfl.sim.server.round_end import RoundEnd
@@ -95,6 +95,9 @@ class Server:
         self._background = Background(timeline)
         self._waiting, self._closing = waiting, Closing(timeline)
         self._planner = planner
+        times = NominalTimes(state, fleet, links, planner, self.holders)
+        self.deadline_s, self.upload_s = times.deadline_s, times.upload_s
+        self.nominal_phases_s, self.nominal_round_s = times.nominal_phases_s, times.nominal_round_s
         self.under_way = dispatch.under_way
         self.finish, self.stir = state.finish, state.stir
         self.anyone = waiting.anyone
@@ -178,38 +181,6 @@ class Server:
             self.state, self._waiting, self.selection, self._dispatch, self._background.begin,
             size, timeout_s, beats,
         )  # fmt: skip
-
-    def deadline_s(self, deadline: Stragglers | float | None) -> float:
-        """Return how long a round may last from its dispatch, seconds (inf: no deadline).
-
-        ``{stragglers: s}`` is the (100 - s)-percentile, linearly interpolated, of the times that
-        the full workload takes each device that holds samples (FedCore, section 3.1;
-        docs/algorithms.md, F.2).
-        """
-        if isinstance(deadline, Stragglers):
-            return percentile(self.nominal_round_s(), 1 - deadline.stragglers)
-        return math.inf if deadline is None else deadline
-
-    def nominal_round_s(self, everybody: bool = False) -> Floats:
-        """Return `(m,)` how long the full workload takes each device that holds samples.
-
-        Args:
-            everybody: give `(n,)`, the devices without samples too.
-        """
-        down_s, compute_s, up_s = self.nominal_phases_s()
-        times: Floats = (down_s + compute_s) + up_s
-        return times if everybody else times[self.holders]
-
-    def nominal_phases_s(self) -> tuple[Floats, Floats, Floats]:
-        """Return `(n,)` each: the full workload's download, training and upload, links to itself.
-
-        Summed in this order they tie with a device's process to the last bit.
-        """
-        return self._planner.nominal_phases_s()
-
-    def upload_s(self, size: int) -> Floats:
-        """Return `(n,)` how long an upload of `size` bytes takes each device, links to itself."""
-        return self._planner.transfer_s("up", size)
 
     def conduct(
         self,
