@@ -97,8 +97,9 @@ class Oort(WithPresets):
         "paper",
         description="paper: interpolated percentiles, utilities scaled to the clipped range, a "
         "share of the k-th score, the pacer adds up utilities; code: percentiles are elements of "
-        "the sorted list, the range is that before clipping (from .999 of the least), a share of "
-        "the (k+1)-th score, the pacer takes means of utilities",
+        "the sorted list, the range is that before clipping (from .999 of the least) of who can be "
+        "chosen, new ones by their size, a share of the (k+1)-th score, the pacer takes means of "
+        "utilities",
     )
     percentile: PositiveFloat = Field(
         10.0, le=100, description="percentile of known durations that is preferred at first"
@@ -204,8 +205,24 @@ class Oort(WithPresets):
         if not np.isfinite(utility).any():
             return utility, slow
         bonus = freshness(view.round, history.last_round)
-        score = scaled(utility, self.clip, self.arithmetic) + bonus
+        among = self._compared(view, utility)
+        score = scaled(utility, among, self.clip, self.arithmetic) + bonus
         return (score * slow if self.penalise == "score" else score), slow
+
+    def _compared(self, view: View, utility: Floats) -> Floats:
+        """Return `(m,)` the utilities among which one is high or low.
+
+        Paper: of all who were tried.  Code: those above 0 of who can be chosen; a new client's is
+        its size, as the authors register it (`training/helper/clientSampler.py`).
+        """
+        if self.arithmetic == "code":
+            assert self._sizes is not None
+            ids = np.setdiff1d(view.available, self._blacklisted(view))
+            rewards: Floats = np.where(np.isnan(utility), self._sizes, utility)[ids]
+            if (rewards > 0).any():
+                return rewards[rewards > 0]
+        tried: Floats = utility[np.isfinite(utility)]
+        return tried
 
     def _exploit(self, score: Floats, ids: Ids, k: int, rng: Rng) -> Ids:
         """Return `(k,)` of `ids`, drawn by score from those that reach a share of a high score."""

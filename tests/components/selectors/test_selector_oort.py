@@ -211,6 +211,30 @@ def test_scores_as_the_authors_code_reckons_them() -> None:
     assert selector.scores(server.view(2))[0] == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("preset", "low", "high"),
+    [
+        ("paper", 2.0, 5.0),  # of all who were tried, be they there or not
+        ("code", 0.999 * 1.0, 8.0),  # of new ones who are there: their sizes count
+    ],
+)
+def test_the_range_of_utilities_is_that_of_who_was_tried_or_can_be_chosen(
+    preset: str, low: float, high: float
+) -> None:
+    """The code's, too, was that of who was tried, wherever they were."""
+    options = {"preset": preset, "clip": 100, "penalty": 0, "blacklist": None}
+    server, selector = FakeServer.random(6), Oort.model_validate(options)
+    server.samples[:], server.duration_s[:] = [7, 1, 1, 9, 8, 1], 1.0
+    server.choose(selector, 2, np.random.default_rng(0))
+    server.finish(selector, np.array([0, 1, 2]))
+    utility = np.array([5.0, 3.0, 2.0, np.nan, np.nan, np.nan])
+    selector.load_state_dict({"_utility": utility})
+    server.available = np.array([1, 2, 4, 5])
+    bonus = np.sqrt(0.1 * np.log(2) / 1)
+    expected = (utility[:3] - low) / (high - low) + bonus
+    assert selector.scores(server.view(2))[0][:3] == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize(("arithmetic", "drawn"), [("paper", {3, 4}), ("code", {2, 3, 4})])
 def test_the_cut_off_is_a_share_of_the_kth_score_or_of_the_next(
     arithmetic: str, drawn: set[int]

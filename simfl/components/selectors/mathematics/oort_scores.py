@@ -25,21 +25,21 @@ def freshness(round_: int, last_round: NDArray[Any]) -> Floats:
     return bonus
 
 
-def scaled(utility: Floats, clip: float, arithmetic: Arithmetic) -> Floats:
-    """Return `(n,)` utilities, cut off at the percentile `clip`, as shares of their range.
+def scaled(utility: Floats, among: Floats, clip: float, arithmetic: Arithmetic) -> Floats:
+    """Return `(n,)` utilities, cut off at the percentile `clip` of some, as shares of their range.
 
     Args:
-        utility: `(n,)`, NaN for clients never tried; at least one has been.
+        utility: `(n,)`, NaN for clients never tried.
+        among: `(m,)` those that the percentile and the range are of, at least one.
         clip: in percent.
         arithmetic: paper: the range is the clipped one; code: that before, from .999 of the least.
     """
-    tried = utility[np.isfinite(utility)]
-    low = float(tried.min())
-    high = quantile(tried, clip, arithmetic)
+    low = float(among.min())
+    high = quantile(among, clip, arithmetic)
     width = max(high - low, 1e-12)
     if arithmetic == "code":
         low *= 0.999
-        width = max(float(tried.max()) - low, 1e-4)
+        width = max(float(among.max()) - low, 1e-4)
     shares: Floats = (np.minimum(utility, high) - low) / width
     return shares
 
