@@ -99,8 +99,11 @@ def parse_target(value: object, examples: Sequence[str] = EXAMPLES) -> float:
         )
     if name == "accuracy":
         return _above_0(number + percent)
-    if percent or not math.isfinite(float(number)):
-        raise InputError(f"expected {name} and a number such as 0.5, got {value!r}")
+    expected = f"expected {name} and a number such as 0.5, got {value!r}"
+    if percent:
+        raise InputError(f"{expected}; only accuracies are written in percent")
+    if not math.isfinite(float(number)):
+        raise InputError(expected)
     return MetricTarget(float(number) + 0.0, name)
 
 

@@ -24,10 +24,12 @@ class Criterion:
     Attributes:
         better: whether more or less is.
         within: the least and the most that it can be.
+        metric: the name of the metric that it is the label of ("": none).
     """
 
     better: Better
     within: tuple[float, float] = (-math.inf, math.inf)
+    metric: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Criteria:
             del named["accuracy"]
             if loss.error and not own:
                 named[loss.error] = of_loss
-        return cls(loss, named | {m.label: Criterion(m.better, m.within) for m in metrics})
+        return cls(loss, named | {m.label: Criterion(m.better, m.within, m.name) for m in metrics})
 
     def better(self, name: str) -> Better:
         """Return whether more or less of something is better ("": not known)."""
@@ -95,7 +97,8 @@ class Criteria:
                 how = f"`evaluation.metrics: [{metric}]` has them do"
                 return f"evaluations don't measure {name!r}; {how}"
             known = [other for other in self.named if self.better(other) in BETTER]
-            labels = [label for label, metric in usual.items() if metric == name]  # as of top_k
+            measured = [label for label, own in self.named.items() if own.metric == name]
+            labels = measured or [label for label, metric in usual.items() if metric == name]
             return f"evaluations don't measure {name!r}{nearest(name, known + labels)}"
         better = self.better(name)
         return "" if better in BETTER else better_unknown(name, better)
