@@ -12,6 +12,7 @@ from simfl.build.builder import Builder
 from simfl.components.datasets.elsewhere import Elsewhere
 from simfl.coordinators.base import BaseCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
+from simfl.core.code import is_code
 from simfl.core.files import write_output
 from simfl.core.machine.garbage import few_collections
 from simfl.errors import RunError, SimflError
@@ -75,7 +76,8 @@ def simulate(
     summary = Summary(scenario.evaluation.targets, scenario.devices, powered=powered)
     rules = [builder, *(later for _, later in forks)]
     parts = [part for stage in rules for _, part in components(stage.scenario)]
-    again = f"`{resuming(folder)}` goes on from the last checkpoint"
+    changed = " --allow-code" if any(is_code(part.name) for part in parts) else ""  # once mended
+    again = f"`{resuming(folder)}{changed}` goes on from the last checkpoint"
     if isinstance(scenario.data.dataset, Elsewhere):
         again = "run it again from Python, with `overwrite`"
     noting = _noting_failure(folder, timeline, summary, again)

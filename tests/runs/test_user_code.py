@@ -152,7 +152,8 @@ def test_the_fault_is_told_and_once_mended_the_run_goes_on(
     with pytest.raises(ComponentError, match=rf"(?s)'{MODULE}:{name}'.*{words}") as told:
         run(faulty_one, tmp_path / "cut")
     folder = tmp_path / "cut/default/seed-0"
-    assert f"of virtual time; once that is mended, `simfl resume {folder}`" in str(told.value)
+    way = f"`simfl resume {folder} --allow-code`"  # without which mended code was refused
+    assert f"of virtual time; once that is mended, {way}" in str(told.value)
     assert (load(folder).folder / "events.jsonl").exists()
     assert re.search(rf"in round \d: .*'{MODULE}:{name}'.*{words}", load(folder).failure, re.DOTALL)
     monkeypatch.setattr(faulty.Mended, "yes", True)
