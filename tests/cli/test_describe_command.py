@@ -185,6 +185,10 @@ def test_describing_a_kind_lists_it(kind: str, capsys: pytest.CaptureFixture[str
         ("fleet.compute", "Distributions: constant, normal, lognormal, uniform, exponential, zipf"),
         ("lognormal", "median: quantity | null (default none)"),
         ("uniform", "so too: `simfl describe distributions uniform`"),
+        ("network", "network (key of a scenario) network: a network, by name or with options"),
+        ("model", "(simfl describe models NAME; simfl list models)"),
+        ("coreset", "coreset (workload) Full training if it fits"),
+        ("coreset", "A kind of components is called so too: `simfl list coresets`"),
     ],
 )
 def test_keys_of_scenarios_are_described(

@@ -40,10 +40,10 @@ def describe(
     from simfl.errors import InputError, NameNotFound
     from simfl.runs.folder import columns
     from simfl.scenario.keys import find
-    from simfl.scenario.reference.describe import Description, is_kind
-    from simfl.scenario.reference.describe_key import KeyDescription, also, described
+    from simfl.scenario.reference.describe import Description
+    from simfl.scenario.reference.describe_key import KeyDescription, also, described, lists
 
-    if name is None and is_kind(kind):
+    if name is None and lists(kind):
         list_(kind, as_json)
         return
     written = columns.described(kind) if name is None else []

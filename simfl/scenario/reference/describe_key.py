@@ -14,10 +14,11 @@ from simfl.scenario.reference.describe import (
     DRAWS,
     LISTED,
     Description,
+    is_kind,
     kinds_of,
     overview,
 )
-from simfl.scenario.reference.kinds import KINDS
+from simfl.scenario.reference.kinds import KINDS, plural
 from simfl.scenario.reference.namesakes import called_so, namesakes
 from simfl.scenario.reference.option import Option, is_drawn, option_lines, option_of
 
@@ -89,8 +90,15 @@ def described(word: str) -> list[Description] | list[KeyDescription]:
     raise NameNotFound("component or key", word, known | keys, else_=where)
 
 
+def lists(word: str) -> bool:
+    """Return whether `word` is a kind's alone: no component's, and no section of a scenario."""
+    with suppress(NameNotFound):
+        return not kinds_of(word)
+    return is_kind(word) and all(key.path != word for key in all_keys())
+
+
 def also(word: str) -> str:
-    """Return a hint at the keys and distributions that are called as a component is ("": none)."""
+    """Return a hint at what else is called as a component is: keys, distributions, a kind."""
     paths = dict.fromkeys(
         plain(key.path) for key in all_keys() if key.last == word and key.component is None
     )
@@ -98,6 +106,8 @@ def also(word: str) -> str:
     told = [f"Keys of a scenario are called so too: {commands}"] if paths else []
     if word in overview(DRAWS) and kinds_of(word) != [DRAWS]:
         told.append(f"A distribution is called so too: `simfl describe {DRAWS} {word}`")
+    if is_kind(word) and word not in LISTED:
+        told.append(f"A kind of components is called so too: `simfl list {plural(word)}`")
     return "\n".join(told)
 
 
