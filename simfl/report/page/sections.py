@@ -116,9 +116,10 @@ def _clients(groups: Groups) -> list[tuple[str, Table]]:
     runs = all_runs(groups)
     if len(runs) == 1:
         return _slowest(runs[0])
-    rows = []
+    rows, at_work = [], False
     for name, members in groups.items():
         devices = [Devices.of(run) for run in members]
+        at_work = at_work or any((~d.heard & ~d.never).any() for d in devices)
         cells = [
             name_cell(name),
             mean_cell([float(d.fleet) for d in devices], formats.count),
@@ -131,7 +132,8 @@ def _clients(groups: Groups) -> list[tuple[str, Table]]:
         rows.append(cells)
     in_vain = ["asked, never heard", "samples they hold"]
     heads = ["variant", "devices", "asked", "heard", *in_vain, "Gini"]
-    return [("", Table(heads, rows))]
+    others = "Asked, and neither heard nor never heard: still at work when the run ended."
+    return [(others if at_work else "", Table(heads, rows))]
 
 
 def _slowest(run: RunResult) -> list[tuple[str, Table]]:

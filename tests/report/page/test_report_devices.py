@@ -17,6 +17,8 @@ from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario
 from tests.tiny import TINY
 
+AT_WORK = "Asked, and neither heard nor never heard: still at work when the run ended."
+
 
 def asynchronous(folder: Path, **stop: object) -> RunResult:
     scenario = Scenario.from_dict(
@@ -82,6 +84,13 @@ def test_who_was_never_asked_is_not_told_to_have_been_heard(tmp_path: Path) -> N
         "2",
     ]
     assert cells["asked, never heard"] == "0"
+    assert AT_WORK not in page
+
+
+def test_asked_is_heard_and_never_heard_and_who_was_still_at_work(tmp_path: Path) -> None:
+    """4 were asked and 2 heard, and yet 0 were never heard: nothing told where the others were."""
+    runs = [asynchronous(tmp_path / name, rounds=1) for name in "ab"]
+    assert AT_WORK in write_report(runs, tmp_path / "page.html").read_text()
 
 
 def test_each_group_of_the_fleet_has_what_it_came_to_and_cost(tmp_path: Path) -> None:
