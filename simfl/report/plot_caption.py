@@ -30,6 +30,8 @@ def caption(results: Sequence[RunResult], x: str, y: str | None, band: str) -> I
         apart = [name for name, runs in several.items() if on_grid(runs, across, up) is None]
         if means := [len(runs) for name, runs in several.items() if name not in apart]:
             yield _of_means(min(means), max(means), band)
+            if alone := [name for name in groups if name not in several]:
+                yield f"one seed alone, no mean: {formats.listed(alone, FEW)}"
         if apart:
             yield (
                 f"no mean of {formats.listed(apart, FEW)}: at no {across.label} do all seeds have "

@@ -118,6 +118,10 @@ def test_a_caption_says_what_the_picture_does_not(tmp_path: Path) -> None:
         "seeds",
         "left out, without any accuracy: lost",
     ]
+    single = made_run(tmp_path, "longer", 0, CURVES[0])  # was told to be a mean over 3 seeds, too
+    assert list(caption([*alike, single], "time", None, "ci"))[1:] == [
+        "one seed alone, no mean: longer"
+    ]
     assert list(caption(alike, "time", None, "runs")) == []
     late = made_run(tmp_path, "v", 3, [0.5], round_s=1000)
     assert len(lines(plot([*alike, late]))) == 4
