@@ -16,7 +16,7 @@ COLUMNS = (
     "upload_bytes",
 )  # fmt: skip
 """Of a file of measurements, a row a participation; `group` may be there too.  A phase that did not
-end has an empty cell for its seconds."""
+end has an empty cell for its seconds, and may have one for its bytes."""
 
 
 def measurements(path: Path) -> pd.DataFrame:
@@ -53,8 +53,13 @@ def _row(path: Path, line: int, row: dict[str, Any]) -> dict[str, Any]:
     for name in COLUMNS[1:]:
         cell = row[name].strip()
         value = number(cell)
-        open_ = not cell and name.endswith("_s")
-        told = open_ or 0 < value < math.inf or (value == 0 and name == "upload_bytes")
+        not_over = not row[name.replace("_bytes", "_s")].strip()
+        may_lack = name.endswith("_s") or (name.endswith("_bytes") and not_over)
+        told = (
+            (not cell and may_lack)
+            or 0 < value < math.inf
+            or (value == 0 and name == "upload_bytes")
+        )
         if not told:
             raise InputError(
                 f"{path}:{line}: column {name}: expected a number above zero, got {cell!r}"

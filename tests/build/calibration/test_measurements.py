@@ -1,5 +1,6 @@
 """Files of measurements: what is wrong in them is told with its line and column."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,14 @@ def test_names_of_columns_may_stand_apart(tmp_path: Path) -> None:
     assert (row["client"], row["samples"], row["upload_bytes"], row["group"]) == (
         "a", 10, 100, "old",
     )  # fmt: skip
+
+
+def test_bytes_of_a_phase_that_did_not_end_may_be_left_empty(tmp_path: Path) -> None:
+    """Nobody uses them, and yet a number was asked for."""
+    path = tmp_path / "pilot.csv"
+    path.write_text(f"{HEADER}\na,10,1,1,100,1,,\n")
+    [row] = measurements(path).to_dict("records")
+    assert math.isnan(row["upload_bytes"])
+    path.write_text(f"{HEADER}\na,10,1,1,100,1,1,\n")
+    with pytest.raises(InputError, match=r"pilot.csv:2: column upload_bytes: .* got ''"):
+        measurements(path)
