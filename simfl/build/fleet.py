@@ -146,7 +146,14 @@ class _Drawing:
         schedule = self._schedule(group.availability, group.name, folder)
         batteries = self._batteries(power.idle, folder, capacity)
         return DeviceGroup(
-            group.name, first, group.count, schedule, group.on_offline, power, batteries
+            group.name,
+            first,
+            group.count,
+            schedule,
+            group.on_offline,
+            power,
+            batteries,
+            group.cell,
         )
 
     def _schedule(self, availability: Availability, name: str, folder: Path) -> OnlineSchedule:

@@ -42,6 +42,7 @@ class DeviceGroup:
         on_offline: what leaving does to work under way.
         power: watts by phase.
         batteries: what limits work (None: all are on mains).
+        cell: whose links they share (None: none's).
     """
 
     name: str
@@ -51,6 +52,7 @@ class DeviceGroup:
     on_offline: OnOffline = "abort"
     power: Power = field(default_factory=Power)
     batteries: Batteries | None = None
+    cell: str | None = None
 
     def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
         """Return `(m,)` whether each of `devices` (indices in the group) is there for work."""

@@ -78,6 +78,22 @@ def test_one_edge_round_of_everybody_is_a_round_of_everybody(tmp_path: Path) -> 
     np.testing.assert_allclose(later_s, [2, 4, 6], rtol=1e-9)
 
 
+def test_edges_may_be_cells_of_several_groups(tmp_path: Path) -> None:
+    groups = [("a", 3, "x"), ("b", 2, "y"), ("c", 3, "x")]
+    fleet = [{**TINY["fleet"], "name": name, "count": n, "cell": cell} for name, n, cell in groups]
+    policy = {"name": "hierarchical", "edges": "cells", "edge_rounds": 1}
+    scenario = {
+        **TINY,
+        "fleet": fleet,
+        "network": {"cells": {cell: {"uplink": "1 Mbit/s"} for cell in "xy"}},
+        "rounds": {"clients": 8, "policy": policy, "stop": {"rounds": 1}},
+    }
+    [result] = run(scenario, tmp_path / "runs", Options(time_only=True))
+    asked = [e["clients"] for e in events(result.folder) if e["event"] == "selected"]
+    assert [sorted({client in (3, 4) for client in each}) for each in asked] == [[False], [True]]
+    assert [len(each) for each in asked] == [4, 2]  # an edge of two has no more
+
+
 def test_edges_may_be_groups_of_the_fleet_and_bytes_of_the_backhaul_are_checked(
     tmp_path: Path,
 ) -> None:

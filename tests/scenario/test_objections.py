@@ -168,6 +168,10 @@ CASES = {
         GOOD.replace("clients: 4", "clients: 4, policy: hierarchical") + "aggregation: fedadam\n",
         "5:14: aggregation: aggregator 'fedadam' can't go with policy 'hierarchical', by which",
     ),
+    "no cells to be edges": (
+        GOOD.replace("clients: 4", "clients: 4, policy: {name: hierarchical, edges: cells}"),
+        "3:8: fleet[0]: has no `cell`, and edges are the cells of the network",
+    ),
     "more edges than devices": (
         GOOD.replace("clients: 4", "clients: 4, policy: {name: hierarchical, edges: 9}"),
         "4:30: rounds.policy: policy 'hierarchical' has 9 edges, but the fleet has only 8 devices",

@@ -38,10 +38,10 @@ class Hierarchical(RoundPolicy):
     has_quorum: ClassVar[bool] = True
     has_edges: ClassVar[bool] = True
 
-    edges: Annotated[int, Field(ge=1)] | Literal["groups"] = Field(
+    edges: Annotated[int, Field(ge=1)] | Literal["groups", "cells"] = Field(
         5,
         description="number of edge servers, to which devices are dealt in turn (the paper: 5); "
-        "groups: one for each group of the fleet",
+        "groups, cells: one for each group of the fleet, or each cell of the network",
     )
     edge_rounds: int = Field(
         2, ge=1, description="kappa_2: rounds of an edge between two aggregations at the cloud"
@@ -89,12 +89,12 @@ class Hierarchical(RoundPolicy):
     def quorum(self, wanted: int) -> int:
         if self.clients_per_edge is not None:
             return self.clients_per_edge
-        return 1 if self.edges == "groups" else math.ceil(wanted / self.edges)
+        return math.ceil(wanted / self.edges) if isinstance(self.edges, int) else 1
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         yield from super().objections(circumstances)
-        if self.edges != "groups" and self.edges > circumstances.devices:
+        if isinstance(self.edges, int) and self.edges > circumstances.devices:
             devices = numbered(circumstances.devices, "device")
             yield f"policy {self.name!r} has {self.edges} edges, but the fleet has only {devices}"
         if circumstances.withheld_by:
@@ -128,8 +128,8 @@ class Hierarchical(RoundPolicy):
 
     @override
     def edges_of(self, server: Server) -> list[Ids]:
-        if self.edges == "groups":
-            return server.groups
+        if not isinstance(self.edges, int):
+            return server.groups if self.edges == "groups" else server.cells
         holders = server.holders
         return [holders[holders % self.edges == edge] for edge in range(self.edges)]
 

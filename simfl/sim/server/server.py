@@ -91,7 +91,7 @@ class Server:
         self._round_end = RoundEnd(state, coordinator, accounting)
         self._aggregation = Aggregation(state, coordinator, dispatch, self._round_end, self.history)
         self.edges = Edges(state, coordinator, self._aggregation, accounting)
-        self._groups = [(group.first, group.count) for group in fleet.groups]
+        self._groups = fleet.groups
         self._background = Background(timeline)
         self._waiting, self._closing = waiting, Closing(timeline)
         self._planner = planner
@@ -160,8 +160,16 @@ class Server:
     @property
     def groups(self) -> list[Ids]:
         """Ids of the devices that hold samples, ascending, of each of the fleet's groups."""
-        ends = [(first, first + count) for first, count in self._groups]
+        ends = [(group.first, group.first + group.count) for group in self._groups]
         return [self.holders[slice(*np.searchsorted(self.holders, end))] for end in ends]
+
+    @property
+    def cells(self) -> list[Ids]:
+        """The same of each of the network's cells that a group of the fleet is in."""
+        cells: dict[str | None, list[Ids]] = {}
+        for group, members in zip(self._groups, self.groups, strict=True):
+            cells.setdefault(group.cell, []).append(members)
+        return [np.concatenate(members) for members in cells.values()]
 
     def until_quorum(self, asked: int, among: Ids | None = None) -> Waits:
         """Wait until a round that asks so many may begin, or the run is finished.
