@@ -10,6 +10,7 @@ from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.answers import ProbeAnswers
 from simfl.coordinators.base import MODEL, BaseCoordinator, Choosing, moment
+from simfl.coordinators.computing import Computing
 from simfl.coordinators.diagnostics import diagnostics
 from simfl.coordinators.early import EarlyResults
 from simfl.coordinators.global_model import GlobalModel
@@ -21,9 +22,8 @@ from simfl.coordinators.update_path import UpdatePath
 from simfl.core.blame import blaming
 from simfl.core.evaluation import Evaluation
 from simfl.core.readonly import read_only
-from simfl.core.returned import expect
-from simfl.core.types import Floats, OrderKey, Params
-from simfl.core.work import OrderBatch, Plan, WorkOrder, WorkResult
+from simfl.core.types import OrderKey, Params
+from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Aggregated, Arrival, EdgeModel
 from simfl.training.executors.base import Executor
 from simfl.training.executors.sums import Sum, is_sound
@@ -50,14 +50,15 @@ class TrainingCoordinator(BaseCoordinator):
         path: UpdatePath,
         nominal: Plan,
     ) -> None:
-        super().__init__(self._execute, choosing)
-        self._executor = executor
         self._guarded = GuardedAggregator(aggregator, choosing.seeds)
-        self._global = model
         self._versions = ModelVersions(model.initial)
+        self._computing = Computing(executor, self._versions, self._guarded)
+        super().__init__(self._computing.execute, choosing)
+        self._executor = executor
+        self._global = model
         self._nominal = nominal
         self._path = path
-        self._early = EarlyResults(self.ledger, self._execute)
+        self._early = EarlyResults(self.ledger, self._computing.execute)
         self._answers = ProbeAnswers(executor, choosing.seeds, self._train_aside)
 
     @property
@@ -205,6 +206,7 @@ class TrainingCoordinator(BaseCoordinator):
             rules._guarded.aggregator.load_state_dict(self._guarded.aggregator.state_dict())
         rules._path.go_on_from(self._path, same)
         self._guarded, self._path = rules._guarded, rules._path
+        self._computing.guarded = rules._guarded
         self._nominal = rules._nominal
         self._answers.end_all()
         self._versions.forget_edges()
@@ -212,7 +214,6 @@ class TrainingCoordinator(BaseCoordinator):
     def _added_up(self, arrivals: Mapping[OrderKey, Arrival]) -> Sum | None:
         """Train what arrived and add it up; None: models are needed singly, or better so."""
         arrived = [arrivals[key] for key in sorted(arrivals)]
-        worth = self._executor.worth_adding_up(len(arrived), self.model.nbytes)
         singly = (
             self._selector.needs_updates
             or "gradient" in self._selector.wants
@@ -220,23 +221,10 @@ class TrainingCoordinator(BaseCoordinator):
             or self._path.filter.stage != "none"
             or any(a.staleness or a.order in self._early for a in arrived)
         )
-        if not worth or singly or self._weights(arrived) is None:
+        if singly or not self._computing.adds_up(arrived):
             return None
-        orders = [arrival.order for arrival in arrived]
-        self.ledger.replay(orders)
-
-        def weigh(orders: Sequence[WorkOrder]) -> Floats:
-            weights = self._weights([arrivals[order.key] for order in orders])
-            assert weights is not None
-            return weights
-
-        return self._executor.add_up(self._batch(orders), weigh)
-
-    def _weights(self, arrivals: Sequence[Arrival]) -> Floats | None:
-        """Return `(r,)` by what models are multiplied before they are added up, if that is all."""
-        sizes = self._executor.task.data.sizes
-        samples = [int(sizes[arrival.order.client]) for arrival in arrivals]
-        return self._guarded.weights(arrivals, samples)
+        self.ledger.replay(arrival.order for arrival in arrived)
+        return self._computing.add_up(arrived)
 
     def _contribution(self, result: WorkResult, arrival: Arrival) -> Contribution:
         """Return what the server receives of `result`."""
@@ -264,19 +252,6 @@ class TrainingCoordinator(BaseCoordinator):
         needed |= {self.version, *self._answers.versions}
         self._versions.forget(needed)
         self._path.forget(needed)
-
-    def _execute(self, orders: Sequence[WorkOrder]) -> Sequence[WorkResult]:
-        if not orders:
-            return []
-        with blaming(self._executor, f"training in round {orders[0].round}"):
-            results = self._executor.train(self._batch(orders))
-            trained = [result.order.key for result in results]
-            expect(trained == [order.key for order in orders], "the orders' results", trained)
-        return results
-
-    def _batch(self, orders: Sequence[WorkOrder]) -> OrderBatch:
-        corrections = self._guarded.corrections(orders, self.model)
-        return OrderBatch(self._versions.bases(orders), orders, corrections)
 
     @override
     def evaluate(self, round_: int) -> Evaluation | None:
