@@ -33,6 +33,13 @@ _WHO_ASKS = {
     "model": "at which model: global, or trial",
 }
 
+_BY_UPDATE = {
+    "losses": "mean training losses, by client",
+    "discarded": "of updates that were not finite: [client, how many orders it had before]",
+    "filtered": "likewise, of updates that the server threw away (absent: of none)",
+    "gemd": "as in rounds.csv",
+}
+
 EVENT_KINDS: Mapping[str, EventKind] = {
     "round": EventKind(
         "A round begins.",
@@ -60,6 +67,7 @@ EVENT_KINDS: Mapping[str, EventKind] = {
         {
             "round": _ROUND,
             "tier": "which chose them (policy tiered only)",
+            "edge": "server that chose them, from 0 (policy hierarchical only)",
             "asked": "how many were wanted",
             "clients": "who is chosen, as often as each was drawn",
         },
@@ -107,14 +115,20 @@ EVENT_KINDS: Mapping[str, EventKind] = {
     "online": EventKind("A client is back, and its work goes on.", {"client": _CLIENT}),
     "aggregated": EventKind(
         "Updates become a new model; or a round ends in which none did, and the model stays.",
+        {"round": _ROUND, "version": "of the model from now on", **_BY_UPDATE},
+    ),
+    "backhaul": EventKind(
+        "A model has come from the cloud to an edge server, or from there to the cloud.",
         {
             "round": _ROUND,
-            "version": "of the model from now on",
-            "losses": "mean training losses, by client",
-            "discarded": "of updates that were not finite: [client, how many orders it had before]",
-            "filtered": "likewise, of updates that the server threw away (absent: of none)",
-            "gemd": "as in rounds.csv",
+            "edge": "server, from 0",
+            "direction": "down to it, or up from it",
+            "bytes": "the model's size",
         },
+    ),
+    "edge_aggregated": EventKind(
+        "Updates become an edge server's next model.",
+        {"round": _ROUND, "edge": "server, from 0", **_BY_UPDATE},
     ),
     "participation": EventKind("A participation is booked.", row_of="clients.csv"),
     "evaluated": EventKind(

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -117,18 +118,18 @@ class Aggregation:
 
     def note(self, facts: Aggregated, edge: int | None = None) -> None:
         """Note an aggregation: that of an `edge`, or (None) the one that ends the round."""
-        # That a filter of the server's threw updates away stands there only where one did.
-        filtered = [list(key) for key in sorted(facts.filtered)]
-        of_edge = edge is not None
-        self.state.note(
-            "edge_aggregated" if of_edge else "aggregated",
-            round=self.state.round,
-            **({"edge": edge} if of_edge else {"version": self.state.version}),
-            losses={str(client): loss for client, loss in facts.losses.items()},
-            discarded=[list(key) for key in sorted(facts.discarded)],
-            **({"filtered": filtered} if filtered else {}),
-            gemd=facts.gemd,
-        )
+        told: dict[str, Any] = {
+            "losses": {str(client): loss for client, loss in facts.losses.items()},
+            "discarded": [list(key) for key in sorted(facts.discarded)],
+        }
+        if facts.filtered:  # that a filter of the server's threw updates away stands only there
+            told["filtered"] = [list(key) for key in sorted(facts.filtered)]
+        told["gemd"] = facts.gemd
+        if edge is None:
+            version = self.state.version
+            self.state.note("aggregated", round=self.state.round, version=version, **told)
+        else:
+            self.state.note("edge_aggregated", round=self.state.round, edge=edge, **told)
 
     def _remember(self, parts: Sequence[Participation], losses: Mapping[int, float]) -> None:
         history, clients = self.history, [part.client for part in parts]
