@@ -71,6 +71,18 @@ class _Tier:
 
 
 @dataclass
+class _Edge:
+    """What an edge does: its model comes, it waits, its clients work, its model goes up."""
+
+    members: list[int]
+    left: int
+    due_s: float
+    stage: Literal["down", "waits", "works", "up", "done"] = "down"
+    parts: list[Part] = field(default_factory=list)
+    counts: bool = False
+
+
+@dataclass
 class PlainServer:
     """A run.
 
@@ -112,6 +124,7 @@ class PlainServer:
             "semi_synchronous": self._windows,
             "synchronous": self._synchronous,
             "tiered": self._tiers,
+            "hierarchical": self._edges,
         }
         rounds[self.policy["name"]]()
         for part in self.parts:
@@ -343,3 +356,56 @@ class PlainServer:
         ranked = [i for rank, i in enumerate(seen) if rank * n // len(seen) == place]
         unseen = [i for i in range(len(self.members)) if i not in self._took_s]
         return ranked + [i for i in unseen if min(int(self.draws[i] * n), n - 1) == place]
+
+    def _edges(self) -> None:
+        n, latency_s = self.policy["edges"], self.policy.get("latency", 0.0)
+        share = self.policy.get("clients_per_edge") or math.ceil(self.clients / n)
+        everybody = range(len(self.members))
+        while not self._over:
+            while len(self._available()) < (self.min_clients or min(share, len(everybody))):
+                self._go_on(self._return_s())
+            self._open()
+            edges = [
+                _Edge([i for i in everybody if i % n == place], self.policy["edge_rounds"],
+                      self.now_s + latency_s)
+                for place in range(n)
+            ]  # fmt: skip
+            while any(edge.stage != "done" for edge in edges):
+                if not any(self._step(edge, share, latency_s) for edge in edges):
+                    due = [edge.due_s for edge in edges if edge.due_s > self.now_s]
+                    self._go_on(*due, self._return_s())
+            if any(edge.counts for edge in edges):
+                done_s = self.now_s + self.policy.get("server_time", 0.0)
+                while self.now_s < done_s:
+                    self._go_on(done_s)
+                self._version += 1
+            self.rounds.append((self._start_s, self.now_s))
+
+    def _step(self, edge: _Edge, share: int, latency_s: float) -> bool:
+        """Let an edge do what it can do now; return whether that was anything."""
+        if edge.stage == "waits":
+            wanted = min(share, len(edge.members))
+            if len(self._available(edge.members)) < (self.min_clients or wanted):
+                return False
+            at_s, _, chosen = self.choices[0]
+            if at_s == self.now_s and not set(edge.members).issuperset(chosen):  # others do first
+                return False
+            edge.parts = self._send(wanted, among=edge.members)
+            edge.stage, edge.due_s = "works", self.now_s + self.policy.get("deadline", INF)
+        elif edge.stage == "works":
+            if self.now_s < edge.due_s and not all(part.outcome for part in edge.parts):
+                return False
+            self._call_off(edge.parts)
+            for part in edge.parts:
+                if part.outcome == "there":
+                    part.outcome, part.booked_s, edge.counts = "arrived", self.now_s, True
+            edge.left -= 1
+            edge.stage, edge.due_s = "waits", INF
+            if not edge.left:
+                edge.stage, edge.due_s = "up", self.now_s + latency_s * edge.counts
+        elif edge.stage != "done" and self.now_s >= edge.due_s:
+            edge.stage = "waits" if edge.stage == "down" else "done"
+            edge.due_s = INF
+        else:
+            return False
+        return True

@@ -12,8 +12,8 @@ from tests.sim.plain_server import INF, Member, PlainServer
 from tests.sim.sim_world import FakeCoordinator, make, make_fleet
 
 SAMPLES, BYTES = 16, 3280
-POLICIES = ("fedasync", "fedbuff", "semi_synchronous", "synchronous", "tiered")
-DURATIONS = ("server_time", "timeout", "period", "deadline")
+POLICIES = ("fedasync", "fedbuff", "semi_synchronous", "synchronous", "tiered", "hierarchical")
+DURATIONS = ("server_time", "timeout", "period", "deadline", "latency")
 HAIR = 2.0**-12
 """Seconds: nothing happens at the very same instant but what must."""
 
@@ -52,7 +52,7 @@ def drawn_policy(rng: np.random.Generator, name: str, devices: int) -> dict[str,
         policy["buffer"] = int(rng.integers(1, 5))
     if name == "semi_synchronous":
         policy["period"] = int(rng.integers(2, 40)) / 4 + 5 * HAIR
-    if name in ("synchronous", "tiered"):
+    if name in ("synchronous", "tiered", "hierarchical"):
         perhaps("deadline", int(rng.integers(8, 80)) / 4 + 7 * HAIR)
     if name == "synchronous":
         perhaps("over_select", float(rng.choice([1.3, 1.5, 2.0])))
@@ -60,6 +60,11 @@ def drawn_policy(rng: np.random.Generator, name: str, devices: int) -> dict[str,
     if name == "tiered":
         policy["tiers"] = int(rng.integers(1, 4))
         perhaps("clients_per_tier", int(rng.integers(1, 4)))
+    if name == "hierarchical":
+        policy["edges"] = int(rng.integers(1, min(devices, 3) + 1))
+        policy["edge_rounds"] = int(rng.integers(1, 4))
+        perhaps("clients_per_edge", int(rng.integers(1, 4)))
+        perhaps("latency", int(rng.integers(1, 20)) / 4 + 9 * HAIR)
     return policy
 
 
@@ -80,7 +85,7 @@ def compared(rng: np.random.Generator, name: str) -> bool:
     uplinks = rng.choice([math.inf, BYTES * 4.0, BYTES * 8.0], n)
     sessions = [drawn_sessions(rng, device) for device in range(n)]
     policy, clients = drawn_policy(rng, name, n), int(rng.integers(1, n + 1))
-    quorum = name == "synchronous" and rng.random() < 0.4
+    quorum = name in ("synchronous", "hierarchical") and rng.random() < 0.4
     min_clients = int(rng.integers(1, clients + 1)) if quorum else None
     world = make(
         make_fleet(n, rates, INF, uplinks, latencies, SAMPLES, sessions=sessions),
