@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.core.types import Flags
+from simfl.core.words import numbered
 from simfl.errors import InputError, nearest
 
 FLOAT32, FLOAT64 = (float(np.finfo(kind).max) for kind in (np.float32, np.float64))
@@ -93,8 +94,8 @@ def whose(what: str, owners: NDArray[Any], file: Path) -> NDArray[Any]:
     empty = ~np.isfinite(owners) if owners.dtype.kind == "f" else owners == ""
     if owners.dtype.kind in "fU" and empty.any():
         raise InputError(
-            f"{file}: {what} has {int(empty.sum()):,} empty cells, the first of them in row "
-            f"{int(np.argmax(empty)) + 1} of {len(owners):,}"
+            f"{file}: {what} has {numbered(int(empty.sum()), 'empty cell')}, the first of them in "
+            f"row {int(np.argmax(empty)) + 1} of {len(owners):,}"
         )
     return owners
 

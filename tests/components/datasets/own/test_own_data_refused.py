@@ -26,7 +26,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         r"data\.csv: column 'who' holds 'u1' in row 1 of 24, which is no",
     ),
     "no labels": ("csv", {"label": []}, "label: expected at least 1 of them"),
-    "empty labels": ("csv", {"label": "c", "file": "gaps.csv"}, "column 'c' has 1 empty cells"),
+    "empty labels": ("csv", {"label": "c", "file": "gaps.csv"}, "column 'c' has 1 empty cell"),
     "counts as labels": (
         "csv",
         {"label": "b", "learn": "labels", "features": ["a"]},
@@ -176,11 +176,11 @@ def test_a_pipe_is_no_file(tmp_path: Path) -> None:
 
 def test_nobody_owns_what_is_nobodys(tmp_path):
     (tmp_path / "t.csv").write_text("label,a,who\n0,1,0\n1,2,\n0,3,1\n")
-    with pytest.raises(InputError, match=r"column 'who' has 1 empty cells, .* row 2 of 3"):
+    with pytest.raises(InputError, match=r"column 'who' has 1 empty cell, .* row 2 of 3"):
         scenario({"name": "csv", "file": str(tmp_path / "t.csv"), "client": "who"})
     named = {"name": "npz", "file": str(tmp_path / "t.npz"), "client": "who"}
     np.savez(tmp_path / "t.npz", x=np.ones((3, 1)), y=np.arange(3), who=[0.0, np.nan, 1.0])
-    with pytest.raises(InputError, match="array 'who' has 1 empty cells"):
+    with pytest.raises(InputError, match="array 'who' has 1 empty cell"):
         scenario(named)
 
 
@@ -222,7 +222,7 @@ def test_empty_cells_are_told(tmp_path):
             ["1,2,yes", "4,no", "3,4,no"],
             r"t\.csv:3: expected a cell for each of the header's 3 columns, got 2",
         ),
-        (["1,2,yes", "3,4,"], "column 'ill' has 1 empty cells, the first of them in row 2 of 2"),
+        (["1,2,yes", "3,4,"], "column 'ill' has 1 empty cell, the first of them in row 2 of 2"),
         (
             ["1,2,yes", "3,1e39,no"],
             "'b' has cells that are empty, not finite or too large, the first .* in row 2 of 2",
