@@ -24,7 +24,9 @@ class Npz(OwnDataset):
     label: str = Field("y", description="array with the targets, (n,)")
     client: str | None = Field(None, description="array with the client of each sample, (n,)")
     test: str | None = Field(
-        None, description="array that marks the test samples (1, true or test), (n,)"
+        None,
+        description="array that marks the test samples (1, true, yes or test; all others train), "
+        "(n,)",
     )
     test_inputs: str | None = Field(None, description="array with further inputs, for testing")
     test_label: str | None = Field(None, description="array with their labels")

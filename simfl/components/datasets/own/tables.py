@@ -36,7 +36,8 @@ class TableDataset(OwnDataset):
     )
     client: str | None = Field(None, description="column with the client of each sample")
     test: str | None = Field(
-        None, description="column that marks the test samples (1, true or test)"
+        None,
+        description="column that marks the test samples (1, true, yes or test; all others train)",
     )
     input_shape: tuple[int, ...] = Field(
         (), description="shape of one input, such as [1, 28, 28]; omitted: a vector"
