@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from simfl.components.metrics.base import quality_metrics
 from simfl.core.arguments import called
+from simfl.core.blame import blaming
 from simfl.core.circumstances import Circumstances
 from simfl.core.target import MetricTarget, metric_of
 from simfl.core.words import numbered
-from simfl.errors import MEANT, nearest
+from simfl.errors import MEANT, InputError, nearest
 from simfl.scenario.criteria import Criteria, measured_names
 from simfl.scenario.distributions.data_size import DataSize
 from simfl.scenario.language.place import Location
@@ -71,7 +72,9 @@ def _of_rounds(scenario: Experiment, facts: Circumstances) -> Iterator[Objection
 def _of_edges(scenario: Experiment) -> Iterator[Objection]:
     """Yield what makes no sense where clients send to edge servers."""
     policy, aggregator = scenario.rounds.policy, scenario.aggregation
-    if not aggregator.is_mean:
+    with blaming(aggregator, "weighing updates", told_as=InputError):
+        suits = aggregator.is_mean
+    if not suits:
         yield (
             ("aggregation",),
             f"aggregator {aggregator.name!r} can't go with policy {policy.name!r}, by which edges "

@@ -1,5 +1,6 @@
 """Runs with edge servers, beside runs without them that have to come to the same."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from simfl import Options, RunResult, run
+from simfl import Options, RunResult, Scenario, run
+from simfl.components.aggregators.fedavg import FedAvg
+from simfl.errors import InputError
 from simfl.runs.check import check
 from tests.run_folders import events
 from tests.tiny import TINY
@@ -76,6 +79,32 @@ def test_one_edge_round_of_everybody_is_a_round_of_everybody(tmp_path: Path) -> 
     np.testing.assert_allclose(model_of(edges), model_of(plain), rtol=0, atol=1e-6)
     later_s = edges.rounds.end_s - plain.rounds.end_s
     np.testing.assert_allclose(later_s, [2, 4, 6], rtol=1e-9)
+
+
+class Halved(FedAvg):
+    """Weighs by half of what it should, or fails."""
+
+    fails: bool = False
+
+    def weigh(self, samples: Sequence[int], copies: Sequence[int]) -> Any:
+        if self.fails:
+            raise ValueError("no weights today")
+        return np.full(len(samples), 0.5)
+
+
+def test_an_aggregator_of_ones_own_weighs_at_edges_and_at_the_cloud(tmp_path: Path) -> None:
+    policy = {"name": "hierarchical", "edges": 2, "edge_rounds": 1, "clients_per_edge": 2}
+    own = {"name": "tests.runs.test_hierarchical_runs:Halved"}
+    scenario = {**TINY, "rounds": {"clients": 4, "policy": policy, "stop": {"rounds": 1}}}
+    scenario["training"] = {**TINY["training"], "optimizer": {"name": "sgd", "lr": 1e-30}}
+    alike, halved = (
+        run({**scenario, "aggregation": how}, tmp_path / name, Options())[0]
+        for name, how in (("alike", "fedavg"), ("halved", own))
+    )
+    # Two halves at each edge, and two of edges, are the whole again.
+    np.testing.assert_allclose(model_of(halved), model_of(alike), rtol=1e-6)
+    with pytest.raises(InputError, match=r"Halved.*weighing updates: .*no weights today"):
+        Scenario.from_dict({**scenario, "aggregation": {**own, "fails": True}})
 
 
 def test_edges_may_be_cells_of_several_groups(tmp_path: Path) -> None:
