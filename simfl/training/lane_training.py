@@ -74,15 +74,18 @@ class LaneTraining:
         on_coreset = [lane for lane in everyone if self._has_coreset_steps(lane)]
         if on_coreset:
             self._advance(on_coreset, [self._coreset_segment(lane) for lane in on_coreset])
+        losses = self._means_seen(self._loss_sums).tolist()
+        squares = self._means_seen(self._squared_loss_sums)
+        steps, rate_sums = self._steps.tolist(), self._rate_sums.tolist()
         return [
             WorkResult(
                 order,
                 self._trained(lane) if with_models else NO_MODEL,
-                self._mean_seen(self._loss_sums, lane),
-                int(self._steps[lane]),
+                losses[lane],
+                steps[lane],
                 len(rows[lane]),
-                self._extras(lane),
-                float(self._rate_sums[lane]),
+                self._extras(lane, squares[lane]) if self._task.wants else {},
+                rate_sums[lane],
             )
             for lane, order in enumerate(self._orders)
         ]
@@ -90,10 +93,11 @@ class LaneTraining:
     def _sent(self, array: NDArray[Any]) -> torch.Tensor:
         return sent(array, self._program.device)
 
-    def _mean_seen(self, sums: Floats, lane: int) -> float:
-        """Return the mean over the samples that the lane's steps saw; NaN: there were none."""
-        seen = self._samples_seen[lane]
-        return float(sums[lane] / seen) if seen else float("nan")
+    def _means_seen(self, sums: Floats) -> Floats:
+        """Return `(l,)` means over the samples that each lane's steps saw; NaN: there were none."""
+        seen, means = self._samples_seen, np.full(len(sums), np.nan)
+        np.divide(sums, seen, out=means, where=seen > 0)
+        return means
 
     def _trained(self, lane: int) -> Params:
         """Return the lane's model `(p,)` in memory of its own, which the base's is not."""
@@ -114,7 +118,9 @@ class LaneTraining:
         for lane, params in zip(lanes, progress.params, strict=True):
             self.models[lane] = params
         self._steps[lanes] += [segment.steps for segment in segments]
-        self._rate_sums[lanes] += [segment.rates.sum() for segment in segments]
+        rates = {id(segment.rates): segment.rates for segment in segments}  # many share theirs
+        rate_sums = {key: some.sum() for key, some in rates.items()}
+        self._rate_sums[lanes] += [rate_sums[id(segment.rates)] for segment in segments]
         self._samples_seen[lanes] += [len(segment.rows) for segment in segments]
         self._loss_sums[lanes] += progress.losses
         self._squared_loss_sums[lanes] += progress.squares
@@ -168,8 +174,12 @@ class LaneTraining:
             self._task.static_coresets[key] = chosen
         return chosen
 
-    def _extras(self, lane: int) -> Extras:
+    def _extras(self, lane: int, square: np.float64) -> Extras:
         """Return what is wanted besides: measured at the base, but for the steps' squared loss.
+
+        Args:
+            lane: whose.
+            square: the mean of that loss.
 
         Raises:
             InputError: nobody knows how to measure it.
@@ -187,8 +197,7 @@ class LaneTraining:
                 extras[name] = np.array(mean, dtype=np.float32)
             elif name == "squared_loss":
                 with np.errstate(over="ignore"):  # of a client that diverged
-                    mean = self._mean_seen(self._squared_loss_sums, lane)
-                    extras[name] = np.array(mean, dtype=np.float32)
+                    extras[name] = np.array(square, dtype=np.float32)
             else:
                 raise InputError(f"participants can't measure {name!r}")
         return extras

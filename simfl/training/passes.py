@@ -131,10 +131,11 @@ def _passes(
     if training.shuffle or not full:
         generator(order.seed, purpose).permuted(shuffled, axis=1, out=shuffled)
     used = shuffled.ravel()[:total]
+    rates = training.rates(order.round, epochs, -(-n // training.batch_size))
     return Segment(
         used if weights is None else rows[used],
         sizes,
-        training.rates(order.round, epochs, -(-n // training.batch_size))[:steps],
+        rates[:steps] if steps < len(rates) else rates,
         None if weights is None else np.asarray(weights, dtype=np.float64)[used],
         order.seed,
         Purpose.DROPOUT if full else Purpose.CORESET_DROPOUT,

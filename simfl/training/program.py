@@ -137,8 +137,7 @@ def program_of(task: Task) -> Program:
     """Return the program of `task`, built at first use; tasks of like model share it."""
     training = task.training  # what of it decides the kernel:
     how = is_compilable(training), training.augmentation is not None, training.optimizer.repeats
-    model = type(task.model), repr(task.model), task.frozen_digest
-    key = (*model, task.shape, task.classes, task.device, how)
+    key = (*task.model_key, task.shape, task.classes, task.device, how)
     if key not in _PROGRAMS:
         while len(_PROGRAMS) >= 8:
             del _PROGRAMS[next(iter(_PROGRAMS))]

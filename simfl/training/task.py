@@ -63,9 +63,9 @@ class Task:
         return own if self.coreset is None else (*own, self.coreset)
 
     @cached_property
-    def frozen_digest(self) -> bytes:
-        """What tells tasks apart whose models differ in `frozen` alone."""
-        return sha256(self.frozen.tobytes()).digest()
+    def model_key(self) -> tuple[object, ...]:
+        """What tells tasks of different models apart, by their options and what is not trained."""
+        return type(self.model), repr(self.model), sha256(self.frozen.tobytes()).digest()
 
     def without_data(self) -> "Task":
         """Return this task with no clients: what remains is small, and may be kept or sent."""
