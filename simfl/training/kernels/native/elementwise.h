@@ -9,11 +9,14 @@ static float *apply(Memory *m, const Linear *l, int layer, long count, int rows,
     int columns = padded(l->outputs), drop = l->dropouts;
     for (int a = 0; a < MOST_AFTER && l->after[a]; a++) {
         float *next = m->applied[layer][a];
+        long done = 0;
         switch (l->after[a]) {
             case RELU: for (long i = 0; i < count; i++) next[i] = value[i] > 0 ? value[i] : 0.0f; break;
             case SIGMOID:
-                for (long i = 0; i < count; i += 8)
-                    *(narrow *)(next + i) = 1.0f / (1.0f + exponential(-*(const narrow *)(value + i)));
+                for (; done + 16 <= count; done += 16)
+                    *(wide *)(next + done) = 1.0f / (1.0f + wide_exponential(-*(const wide *)(value + done)));
+                for (; done < count; done += 8)
+                    *(narrow *)(next + done) = 1.0f / (1.0f + exponential(-*(const narrow *)(value + done)));
                 break;
             case TANH:
                 for (long i = 0; i < count; i += 8)

@@ -14,6 +14,7 @@
 typedef float narrow __attribute__((vector_size(32), aligned(4)));
 typedef float wide __attribute__((vector_size(64), aligned(4)));
 typedef int32_t choices __attribute__((vector_size(32), aligned(4)));
+typedef int32_t wide_choices __attribute__((vector_size(64), aligned(4)));
 typedef uint8_t bytes __attribute__((vector_size(8), aligned(1)));
 
 /* `yes` where `test` is -1, `no` where it is 0. */
@@ -50,20 +51,25 @@ static inline void store(float *to, narrow value, int count) {
 static inline narrow fused(narrow a, narrow x, float b) { return __builtin_elementwise_fma(a, x, b - (narrow){0}); }
 
 /* exp(x) for |x| <= 87, clamped beyond: 2^n * p(r), |r| <= ln(2) / 2 (Cephes, S. Moshier). */
-static inline narrow exponential(narrow x) {
-    const narrow most = 87.0f - (narrow){0}, one = 1.0f - (narrow){0};
-    x = choose(x < -most, -most, choose(x > most, most, x));
-    narrow n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;  /* rounded to the nearest integer */
-    narrow r = __builtin_elementwise_fma(n, -0.693359375f * one, x);
-    r = __builtin_elementwise_fma(n, 2.12194440e-4f * one, r);
-    narrow p = fused(1.9875691500e-4f * one, r, 1.3981999507e-3f);
-    p = fused(p, r, 8.3334519073e-3f);
-    p = fused(p, r, 4.1665795894e-2f);
-    p = fused(p, r, 1.6666665459e-1f);
-    p = fused(p, r, 5.0000001201e-1f);
-    p = __builtin_elementwise_fma(p, r * r, r) + 1.0f;
-    return p * (narrow)((__builtin_convertvector(n, choices) + 127) << 23);
-}
+#define EXPONENTIAL(T, INTEGERS, NAME)                                                               \
+    static inline T NAME(T x) {                                                                      \
+        const T most = 87.0f - (T){0}, one = 1.0f - (T){0};                                          \
+        INTEGERS low = x < -most, high = x > most;                                                   \
+        x = (T)((high & (INTEGERS)most) | (~high & (INTEGERS)x));                                    \
+        x = (T)((low & (INTEGERS)-most) | (~low & (INTEGERS)x));                                     \
+        T n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;  /* rounded to the nearest integer */   \
+        T r = __builtin_elementwise_fma(n, -0.693359375f * one, x);                                  \
+        r = __builtin_elementwise_fma(n, 2.12194440e-4f * one, r);                                   \
+        T p = __builtin_elementwise_fma(1.9875691500e-4f * one, r, 1.3981999507e-3f - (T){0});       \
+        p = __builtin_elementwise_fma(p, r, 8.3334519073e-3f - (T){0});                              \
+        p = __builtin_elementwise_fma(p, r, 4.1665795894e-2f - (T){0});                              \
+        p = __builtin_elementwise_fma(p, r, 1.6666665459e-1f - (T){0});                              \
+        p = __builtin_elementwise_fma(p, r, 5.0000001201e-1f - (T){0});                              \
+        p = __builtin_elementwise_fma(p, r * r, r) + 1.0f;                                           \
+        return p * (T)((__builtin_convertvector(n, INTEGERS) + 127) << 23);                          \
+    }
+EXPONENTIAL(narrow, choices, exponential)
+EXPONENTIAL(wide, wide_choices, wide_exponential)
 
 /* log(x) for finite x >= 1 (Cephes). */
 static inline narrow logarithm(narrow x) {
