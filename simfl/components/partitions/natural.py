@@ -16,7 +16,11 @@ from simfl.errors import InputError
 
 @partitions.register("natural")
 class Natural(Partition):
-    """Each device is one of the data set's own clients; others are left out, test samples too."""
+    """Each device is one of the data set's own clients; others are left out, test samples too.
+
+    Devices, in the order of the fleet's groups, are clients in theirs: those of your own data by
+    name (numbers by size), without any that has no sample to train on.
+    """
 
     reads_labels: ClassVar[bool] = False
     deals_natural: ClassVar[bool] = True

@@ -285,6 +285,20 @@ def test_text_that_says_na_is_text(tmp_path):
     assert [len(samples) for samples in corpus.natural] == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("names", "sizes"), [(["2", "10", "9"], [1, 3, 2]), (["s2", "s10", "s9"], [2, 1, 3])]
+)
+def test_clients_are_in_the_order_of_their_names_and_numbers_by_size(tmp_path, names, sizes):
+    """As `simfl describe natural` says; who is only tested is none of them."""
+    trained = [f"1,{row % 2},{who},0" for n, who in enumerate(names) for row in range(n + 1)]
+    tested = ["1,0,1,1"]
+    (tmp_path / "t.csv").write_text("\n".join(["a,ill,who,held", *trained, *tested]))
+    named = {"name": "csv", "file": str(tmp_path / "t.csv"), "label": "ill"}
+    made = scenario({**named, "client": "who", "test": "held"})
+    natural = made.data.dataset.load(None, Seeds(0)).natural
+    assert [len(rows) for rows in natural] == sizes
+
+
 def test_a_scenario_with_its_own_table(options, tmp_path: Path):
     """Files lie beside the scenario; each device is one of those whom the table names."""
     (tmp_path / "mine.yaml").write_text(
