@@ -92,7 +92,9 @@ def _legend_of_differences(differences: Sequence[Figure], baseline: str) -> list
     if not told:
         return []
     intervals = _with_intervals(told)
-    chance = " An interval that holds 0: chance may explain it." if intervals else ""
+    agreed = any(figure.coincident and figure.mean for figure in told)
+    by_chance = ", or two seeds that agree" if agreed else ""
+    chance = f" An interval that holds 0{by_chance}: chance may explain it." if intervals else ""
     return [
         f"Differences are seed by seed (mean){intervals}; above 0: more than {baseline}.{chance}"
     ]
@@ -108,7 +110,7 @@ def _legend_of_improvement(comparison: Comparison) -> list[str]:
             f"{column.versus}'s, 100% {column.ideal}'s (a dash: that is no better)."
         )
         reach = comparison.cell(column.ideal, Column(column.metric, versus=column.versus))
-        if isinstance(reach, Figure) and (own := reach.interval) and own.low <= 0 <= own.high:
+        if isinstance(reach, Figure) and reach.level:
             line += " The two are not distinguishable in it, so that it says little."
         return [line]
     return []

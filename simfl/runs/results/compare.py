@@ -103,6 +103,7 @@ class Comparison:
                 self._values(column.versus, metric),
                 metric.worst,
                 metric.possible,
+                in_steps=True,
             )
         if not (self._known(column.versus, metric) and self._known(variant, metric)):
             return None
@@ -121,9 +122,10 @@ class Comparison:
             ratio = self.ratio(a, b, column.metric, column.target)
             return ratio is not None and ratio.surely_less
         difference = paired_difference(
-            self._values(a, column.metric), self._values(b, column.metric)
+            self._values(a, column.metric), self._values(b, column.metric), in_steps=True
         )
-        return difference.interval is not None and difference.interval.low > 0
+        interval = difference.interval
+        return interval is not None and not difference.level and interval.low > 0
 
     def ratio(self, a: str, b: str, metric: Metric, target: float | None) -> Ratio | None:
         """Return how many times as much of `metric` `a` needs to reach `target` as `b`.

@@ -7,7 +7,7 @@ not known, only that it is longer than the run.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -116,6 +116,7 @@ def paired_difference(
     b: Mapping[int, float],
     worst: float = math.nan,
     possible: Range = ANY,
+    in_steps: bool = False,
 ) -> Figure:
     """Return `a` minus `b` over the seeds that both have.
 
@@ -124,6 +125,8 @@ def paired_difference(
         b: likewise; where it has none nothing is known of the median.
         worst: what one that `a` lacks counts as, see `Figure.of`.
         possible: what either of them can be.
+        in_steps: whether they come in steps, such as a share of some samples, so that seeds may
+            agree by chance.
     """
     seeds = sorted(a.keys() & b.keys())
     if any(math.isnan(b[seed]) for seed in seeds):
@@ -133,4 +136,7 @@ def paired_difference(
     pairs = zip(differences, largest, strict=True)
     told = [0.0 if abs(d) < ROUNDING * most else d for d, most in pairs]
     widest = possible[1] - possible[0]
-    return Figure.of(told, worst, possible=(-widest, widest))
+    difference = Figure.of(told, worst, possible=(-widest, widest))
+    own = difference.interval
+    agree = own is not None and len(seeds) < ENOUGH and own.low == own.high
+    return replace(difference, coincident=in_steps and agree)

@@ -94,6 +94,9 @@ class Figure:
         seeds: how many seeds there are.
         interval: 95%, of the mean (None: there is no mean, or one seed, no interval).
         open: how many of the missing may still get it: their runs have not ended.
+        coincident: of a difference, whether fewer seeds than are `ENOUGH` agree, of what comes in
+            steps: 2 answers in 60 more, twice, are no proof that it is always so, though the
+            interval has no width.
     """
 
     mean: float
@@ -103,6 +106,14 @@ class Figure:
     seeds: int
     interval: Interval | None
     open: int = 0
+    coincident: bool = False
+
+    @property
+    def level(self) -> bool:
+        """Of a difference: whether it was compared, and chance may explain that it is not 0."""
+        if self.interval is None:
+            return False
+        return self.coincident or self.interval.low <= 0 <= self.interval.high
 
     @property
     def middle(self) -> float:

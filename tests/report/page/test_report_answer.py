@@ -160,6 +160,24 @@ def test_two_seeds_that_agree_are_said_to_be_too_few(tmp_path: Path) -> None:
     assert "the interval holds 1, or two seeds agree." in " ".join(table.split())
 
 
+@pytest.mark.parametrize(("seeds", "sure"), [(2, False), (3, True)])
+def test_two_accuracies_that_agree_in_what_they_differ_by_tell_nothing(
+    tmp_path: Path, seeds: int, sure: bool
+) -> None:
+    """One sample in fifty more, twice, had an interval of no width, and was the best for sure."""
+    for name, more in {"more": 0.02, "less": 0.0}.items():
+        for seed, accuracy in enumerate((0.68, 0.78, 0.73)[:seeds]):
+            made_run(tmp_path, name, seed, [accuracy + more], targets=())
+    groups = by_variant(find_runs([tmp_path]))
+    [told] = headline(groups)
+    assert told.endswith("2 seeds are too few to tell less from it.") != sure
+    tables, _ = results(groups)
+    assert [row[2].css for row in tables[0].rows] == ["", "best" if sure else ""]
+    table = as_table(compare(find_runs([tmp_path]), baseline="less"))
+    agreed = "An interval that holds 0, or two seeds that agree: chance may explain it."
+    assert (agreed in " ".join(table.split())) != sure
+
+
 def test_of_many_variants_sentences_name_the_best(tmp_path: Path) -> None:
     """Eighteen long names were eight lines."""
     for index in range(9):

@@ -74,15 +74,11 @@ def _best(
         about.append(f"mean of {min(seeds)} seeds")
     told = text(most) + (f" ({', '.join(about)})" if about else "")
     leads = {
-        name: paired_difference(values[names[0]], values[name])
+        name: paired_difference(values[names[0]], values[name], in_steps=True)
         for name in means
         if name not in names
     }
-    level = [
-        name
-        for name, lead in leads.items()
-        if lead.interval and lead.interval.low <= 0 <= lead.interval.high
-    ]
+    level = [name for name, lead in leads.items() if lead.level]
     if level:
         are, others = "is" if len(level) == 1 else "are", named(level, len(values))
         shared = max(leads[name].seeds for name in level)
