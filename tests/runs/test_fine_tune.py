@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from simfl import Options, RunResult, Scenario, run
 from simfl.cli import main
+from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from simfl.runs.evaluate import evaluate
 from tests.run_folders import files
 from tests.tiny import TINY, RunTiny
 
 SIZES = (8, 12, 4, 1)
-"""Samples of each client, of which the last quarter is kept aside; the last has too few."""
+"""Samples of each client, of which a quarter is kept aside; the last has too few."""
 ASIDE = {"data.local_validation": "25%"}
 
 
@@ -68,7 +69,8 @@ def test_it_is_local_training_without_a_proximal_term(
     x = np.hstack([x, np.ones((len(x), 1))])
     ends = np.cumsum(SIZES)
     for client, (end, size) in enumerate(zip(ends[:3], SIZES, strict=False)):
-        train, aside = slice(end - size, end - size // 4), slice(end - size // 4, end)
+        shuffled = Seeds(result.seed).stream("data", "validation", client).permutation(size)
+        train, aside = np.split(end - size + shuffled, [size - size // 4])
         own, velocity = model.copy(), np.zeros_like(model)
         for _ in range(3):
             chances = np.exp(x[train] @ own)
