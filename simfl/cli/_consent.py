@@ -68,12 +68,12 @@ def _list() -> Path:
 def _remembered() -> set[str]:
     try:
         return set(_list().read_text(encoding="ascii").split())
-    except (OSError, UnicodeError):
+    except (OSError, UnicodeError, RuntimeError):  # the latter: there is no home folder
         return set()
 
 
 def _remember(digest: str) -> None:
-    with suppress(OSError):  # then it is asked again
+    with suppress(OSError, RuntimeError):  # then it is asked again
         _list().parent.mkdir(parents=True, exist_ok=True)
         with _list().open("a", encoding="ascii") as file:
             file.write(f"{digest}\n")

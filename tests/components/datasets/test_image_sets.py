@@ -1,4 +1,5 @@
 import hashlib
+import json
 import os
 import pickle
 import struct
@@ -12,14 +13,16 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from simfl.cli import main
 from simfl.components.datasets import svhn
 from simfl.components.datasets.base import datasets
 from simfl.components.datasets.cifar10 import Cifar10
 from simfl.components.datasets.cifar100 import Cifar100
 from simfl.components.datasets.emnist import SIZES
-from simfl.core.downloads.origins import ORIGINS, Download, cache_folder
+from simfl.core.downloads.origins import ORIGINS, Download, cache_folder, data_folders
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
+from tests.tiny import TINY
 
 NAMES = ("mnist", "fashion_mnist", "cifar10", "cifar100", "emnist", "svhn")
 
@@ -327,6 +330,27 @@ def test_downloads_go_to_the_users_cache(monkeypatch):
     assert cache_folder() == Path("/somewhere/simfl")
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_folder() == Path.home() / ".cache" / "simfl"
+
+
+def test_without_a_home_folder_data_sets_lie_where_the_user_says(monkeypatch, tmp_path):
+    """Users of a container may have no name, and then no home: `RuntimeError` says so."""
+
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "SIMFL_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(InputError, match="no home folder to keep data sets in; set HOME or"):
+        parse("fashion_mnist").load(None, Seeds(0))
+    assert main(["data"]) == 2
+    monkeypatch.setenv("SIMFL_DATA", str(tmp_path))
+    assert data_folders() == [tmp_path]
+    (tmp_path / "at_no_home.py").write_text(
+        "from simfl.components.selectors.uniform import Uniform\n\nclass Mine(Uniform): pass\n"
+    )
+    (tmp_path / "s.yaml").write_text(json.dumps({**TINY, "selection": "at_no_home:Mine"}))
+    assert main(["validate", str(tmp_path / "s.yaml"), "--allow-code"]) == 0  # not remembered
 
 
 @pytest.mark.parametrize("normalise", ["standard", "mnist_constants", "half", "none"])
