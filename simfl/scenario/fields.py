@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 from simfl.core.code import is_code
 from simfl.core.registry import Registry
 from simfl.core.units.fields import Quantity, Share
+from simfl.scenario.distributions.base import ANY_NUMBER
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.part import Part
 
@@ -94,12 +95,15 @@ def fits(field: FieldInfo, value: Any) -> bool:
 
 
 def takes(field: FieldInfo, value: Any) -> bool:
-    """Return whether a field may take a value; of what fills a part or a component `fits` tells."""
+    """Return whether a field may take a value; of what fills a part or a component `fits` tells.
+
+    Of a distribution's numbers any will do: only the field that is drawn knows their units.
+    """
     parts = part_of(field)[0] is not None or components_of(field)[0] is not None
     if is_code(value) or (parts and isinstance(value, Mapping | list)):
         return fits(field, value)
     try:
-        TypeAdapter(field.rebuild_annotation()).validate_python(value)
+        TypeAdapter(field.rebuild_annotation()).validate_python(value, context=ANY_NUMBER)
     except ValidationError:
         return False
     return True

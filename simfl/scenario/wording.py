@@ -109,18 +109,19 @@ def _rewriting(value: object, expected: str, field: FieldInfo | None) -> str:
     if str(value).endswith((".yaml", ".yml")) and expected == _LISTS[("fleet",)]:
         return "; paste the section `fleet` of that file here"  # such as `simfl calibrate` writes
     if expected == "a list" and one and len(str(value)) <= LONGEST_TEXT:
-        return f"; write it `[{_as_item(value, field)}]`"
+        item = _as_item(value, field)
+        return f"; write it `[{item}]`" if item else ""
     return ""
 
 
 def _as_item(value: object, field: FieldInfo | None) -> str:
-    """Return what stands in the brackets of a list that was written without them."""
+    """Return what stands in the brackets of a list written without them ("": none takes it)."""
     if re.fullmatch(r"\d+ *- *\d+", str(value)):  # a range, as `seeds` have it
         with suppress(ValueError):
             numbers = [str(number) for number in parse_seeds(str(value))]
             return ", ".join(numbers if len(numbers) < 10 else [*numbers[:2], "...", numbers[-1]])
-    if field is not None and not takes(field, [value]) and takes(field, [f"{value}%"]):
-        return f"{value}%"
+    if field is not None and not takes(field, [value]):
+        return f"{value}%" if takes(field, [f"{value}%"]) else ""
     return f"'{value}'" if str(value).startswith(SIGNS) else str(value)
 
 

@@ -1,5 +1,6 @@
 """What every distribution is, and the two that need no more: one number for all, and truncation."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,9 +24,14 @@ from typing_extensions import override
 from simfl.core.types import Floats, Ids
 from simfl.core.units import Dimension, Quantity
 
+ANY_NUMBER: dict[str, None] = {"dimension": None}
+"""Validation context of who asks whether options may be such, but not of which number they are."""
+
 
 def _parse(value: object, info: ValidationInfo) -> float:
     context = info.context or {}
+    if context["dimension"] is None:
+        return math.nan
     # A standard deviation may be zero even if the number itself may not.
     dimension = replace(context["dimension"], positive=False)
     unlimited = context.get("unlimited", False) and info.field_name in ("value", "options")
