@@ -98,6 +98,9 @@ def _unfold(
             yield Problem(path, f"unknown key {str(key)!r}{told.hint(data)}", at_key=True)
         elif error["type"] == "too_short" and len(error["input"]):
             continue  # its items are wrong, and told of themselves
+        elif error["type"] == "missing" and isinstance(error["loc"][-1], int):
+            ends = [loc[-1] for loc in lacking if loc[:-1] == error["loc"][:-1]]
+            yield Problem(path[:-1], f"expected {max(ends) + 1} of them, got {error['input']}")
         elif error["type"] == "missing":
             *above, key = error["loc"]
             misspelt = [str(loc[-1]) for loc in unknown if list(loc[:-1]) == above]
