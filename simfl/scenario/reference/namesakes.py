@@ -41,7 +41,7 @@ def with_namesakes(error: NameNotFound) -> str:
     """
     kinds = [kind for kind in KINDS if registry(kind).kind == error.kind]
     name, told = str(error.name), list[str]()
-    if kinds and not nearest(name, error.known).startswith(MEANT):
+    if kinds and name.strip() and not nearest(name, error.known).startswith(MEANT):
         with suppress(InputError):  # a plugin of another kind can't be imported
             told = namesakes(name)
     if not told:
