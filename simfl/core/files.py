@@ -29,7 +29,8 @@ def similar_file(path: Path, suffixes: Sequence[str] = ()) -> str:
     """
     wanted = suffixes or (path.suffix,)
     try:
-        files = [file for file in path.parent.iterdir() if file.suffix in wanted]
+        there = (file for file in path.parent.iterdir() if file.name != path.name)  # a broken link
+        files = [file for file in there if file.suffix in wanted]
     except OSError:
         return ""
     names = {file.stem: str(file) for file in sorted(files)}
