@@ -12,6 +12,7 @@ from simfl.build.builder import Builder
 from simfl.components.datasets.elsewhere import Elsewhere
 from simfl.coordinators.base import BaseCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
+from simfl.core.arguments import called
 from simfl.core.code import is_code
 from simfl.core.files import write_output
 from simfl.core.machine.garbage import few_collections
@@ -22,6 +23,7 @@ from simfl.runs.folder.folder import (
     PROVENANCE,
     SUMMARY,
     event_lines,
+    event_log,
     is_run,
     read_provenance,
     resuming,
@@ -146,7 +148,7 @@ def _recorded_server(
         timeline.listen(recorder.listen, recorder.kinds)
         return builder.server(timeline, coordinator), coordinator
     checkpoint = checkpoints.load(folder, recorder.events.before)
-    answers = _coordinator(coordinator, checkpoint, event_lines(folder))
+    answers = _coordinator(coordinator, checkpoint, folder)
     server = builder.server(timeline, answers)
     timeline.listen(recorder.listen)
     skip = 0 if checkpoint is None else checkpoint["events"]
@@ -205,12 +207,12 @@ def _summary(
 
 
 def _coordinator(
-    coordinator: BaseCoordinator, checkpoint: Mapping[str, Any] | None, recorded: Iterator[str]
+    coordinator: BaseCoordinator, checkpoint: Mapping[str, Any] | None, folder: Path
 ) -> Coordinator:
     """Return who answers the server: the records up to the checkpoint, if there is one, first."""
     if checkpoint is None:
         return coordinator
-    past = map(decode, islice(recorded, checkpoint["events"]))
+    past = _recorded(folder, checkpoint["events"])
 
     def take_over() -> None:
         try:
@@ -222,6 +224,21 @@ def _coordinator(
             ) from error
 
     return ReplayingCoordinator(coordinator, past, take_over)
+
+
+def _recorded(folder: Path, events: int) -> Iterator[dict[str, Any]]:
+    """Yield the first `events` of a run's log.
+
+    Raises:
+        RunError: a line is none; names it, and what helps.
+    """
+    for number, line in enumerate(islice(event_lines(folder), events), start=1):
+        try:
+            yield decode(line)
+        except RunError as error:
+            anew = called("`--overwrite`", "overwrite=True")
+            told = f"{event_log(folder)}: line {number}: {error} ({anew} begins anew)"
+            raise RunError(told) from error
 
 
 def _saver(

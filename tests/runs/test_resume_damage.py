@@ -50,6 +50,17 @@ def test_a_log_shorter_than_its_checkpoint_starts_over(cut) -> None:
     assert contents(resume(folder).folder) == expected
 
 
+def test_a_line_that_is_no_event_is_named_with_what_helps(cut) -> None:
+    """Such as zeros, which a file system may put where it lost what a log held."""
+    folder, _ = cut
+    log = folder / "events.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join([*lines[:9], bytes(len(lines[9]) - 1) + b"\n", *lines[10:]]))
+    told = r"events.jsonl: line 10: .* is no event \(overwrite=True begins anew\)"
+    with pytest.raises(RunError, match=told):
+        resume(folder)
+
+
 @pytest.mark.parametrize("damage", [b"", b"nonsense", None])
 @pytest.mark.parametrize("names", [(FILE,), (FILE, PREVIOUS)])
 def test_a_damaged_checkpoint_is_told_of_and_the_run_goes_on_from_further_back(
