@@ -27,6 +27,7 @@ from simfl.runs.folder.growing_file import lines_of
 from simfl.runs.folder.stages import stages
 from simfl.runs.options import Options
 from simfl.runs.run import resume
+from simfl.runs.simulate import AT
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,9 @@ def verify(folder: Path, options: Options | None = None) -> Difference | None:
             resume(Path(top), options)
         except ScenarioError as error:  # such as of a trace that is not there any more
             raise ScenarioError(str(error).replace(top, str(folder))) from error
+        except RunError as error:  # whose remedies are for what is in no temporary folder
+            why = str(error).partition(AT)[0]
+            raise type(error)(f"{why}; once that is mended, verify {folder} again") from error
         return _first_difference(folder, Path(top))
 
 

@@ -10,6 +10,7 @@ from simfl import Options, Scenario, run
 from simfl.cli import main
 from simfl.errors import InputError, RunError, ScenarioError
 from simfl.runs.verify import Difference, verify
+from tests.reliability.disks import Disk
 from tests.run_folders import files
 from tests.tiny import TINY, RunTiny
 
@@ -21,6 +22,19 @@ def test_a_sound_run(run_tiny: RunTiny, capsys: pytest.CaptureFixture, time_only
     assert main(["verify", str(folder)]) == 0
     assert capsys.readouterr().out.startswith(f"{folder}: the same")
     assert files(folder) == before
+
+
+def test_a_full_disk_is_no_reason_to_resume_what_is_gone(
+    run_tiny: RunTiny, capsys: pytest.CaptureFixture
+) -> None:
+    """The run is repeated in a temporary folder, which goes with the command."""
+    folder = run_tiny().folder
+    with Disk(6).installed():
+        assert main(["verify", str(folder)]) == 1
+    told = capsys.readouterr().err
+    assert "No space left on device" in told
+    assert told.endswith(f"; once that is mended, verify {folder} again\n")
+    assert "resume" not in told
 
 
 def test_a_changed_event(run_tiny: RunTiny, capsys: pytest.CaptureFixture) -> None:
