@@ -153,7 +153,7 @@ def test_a_trace_is_a_mapping(folder: Path, trace: Any) -> None:
     [
         ({"column": "down", "unit": "kbit/s"}, "no column 'down'; did you mean 'down_kbps'"),
         ({"column": "down_kbps", "unit": "kb/s"}, "bits or bytes: write 'kbit/s' or 'kB/s'"),
-        ({"column": "down_kbps", "unit": "ms"}, "expected a data rate"),
+        ({"column": "down_kbps", "unit": "ms"}, "expected a unit of a data rate, got 'ms', a dur"),
         ({"column": "artefact", "unit": "kbit/s"}, "csv:2: '0' can't be a data rate in kbit"),
         ({"column": "down_kbps", "unit": "kbit/s", "samples": 3}, "`samples` is only for compute"),
     ],

@@ -66,6 +66,8 @@ BROKEN = {
     "the beginning of a key": ("name: synthetic, alpha: 1, beta: 1", "name: torch, dataset: 'mine.py:train', test: {seed: 1}", "4:52: data.dataset.test", "did you mean 'test_arguments'?"),
     "the beginning of several keys": ("name: synthetic, alpha: 1, beta: 1", "name: torch, dataset: 'mine.py:train', test: 'mine.py:test'", "4:52: data.dataset.test", "did you mean 'test_arguments' or 'test_dataset' or 'test_share'?"),
     "a name of another kind": ("network: {}", "log: [csv]", "32:7: log[0]", "wandb; elsewhere the name is of: `simfl describe datasets csv`"),
+    "no unit of a column": ("compute: 3 samples/s", "compute: {distribution: empirical, file: t.csv, column: c, unit: 5 uniform}", "16:14: fleet[1].compute", "expected a unit of a compute rate, got '5 uniform'; one of: samples/s, FLOP/s"),
+    "another unit of a column": ("downlink: 50 Mbit/s", "downlink: {distribution: empirical, file: t.csv, column: c, unit: mbit/s}", "11:15: fleet[0].downlink", "expected a unit of a data rate, got 'mbit/s'; unknown unit 'mbit/s', did you mean 'Mbit/s'?"),
     "one value of a distribution": ("compute: 3 samples/s", "compute: {distribution: choice, values: 3 samples/s}", "16:45: fleet[1].compute.values", "expected a list, got '3 samples/s'; write it `[3 samples/s]`"),
     "one width that no list takes": ("model: logistic_regression", "model: {name: mlp, hidden: -1}", "6:28: model.hidden", "expected a list, got -1\n"),
     "half a pair": ("workload: {name: coreset, method: k_medoids}", "workload: {name: fedsae, start: [3]}", "21:35: training.workload.start", "expected 2 of them, got [3]"),

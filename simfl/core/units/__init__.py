@@ -37,4 +37,5 @@ from simfl.core.units.fields import quantity_schema as quantity_schema
 from simfl.core.units.quantity import compute_dimension as compute_dimension
 from simfl.core.units.quantity import format_quantity as format_quantity
 from simfl.core.units.quantity import parse_quantity as parse_quantity
+from simfl.core.units.quantity import parse_unit as parse_unit
 from simfl.core.units.share import parse_share as parse_share

@@ -71,6 +71,24 @@ def parse_quantity(value: object, dimension: Dimension, *, unlimited: bool = Fal
     return result + 0.0  # never -0.0
 
 
+def parse_unit(unit: str, dimension: Dimension) -> float:
+    """Return what one `unit` is in base units of `dimension`.
+
+    Raises:
+        UnitError: it is no unit of that.
+
+    >>> from simfl.core.units import DATA_RATE
+    >>> parse_unit("MB/s", DATA_RATE)
+    8000000.0
+    """
+    factor = factor_of(unit.strip(), dimension) if unit.strip() else None
+    if factor is None:
+        known = unit.strip() and not re.match(r"[-+.\d]", unit.strip())
+        hint = _hint("1", unit.strip(), dimension) if known else f"; one of: {_fitting(dimension)}"
+        raise UnitError(f"expected a unit of {dimension.name}, got {unit!r}{hint}")
+    return float(factor)
+
+
 def _terms(value: object, dimension: Dimension) -> list[tuple[str, Fraction]]:
     """Return what `value` adds up: numbers as they are written, and their units in base units."""
     expected = f"expected {dimension.name} such as '{dimension.example}'"

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from simfl.core.tables.table import read_table
 from simfl.core.types import Floats, Ids
-from simfl.core.units import Dimension, parse_quantity
+from simfl.core.units import Dimension, parse_unit
 from simfl.errors import InputError
 from simfl.scenario.distributions.base import Parameter, Truncated, pick
 
@@ -72,7 +72,7 @@ def read_column(
     Raises:
         InputError: no such file or column, or a cell that is no fitting number (and where).
     """
-    factor = parse_quantity(f"1 {unit}", dimension)
+    factor = parse_unit(unit, dimension)
     table = read_table(folder, file, [column])
     table = table.picked([row for row, cell in enumerate(table.cells[column]) if cell])
     if not len(table):

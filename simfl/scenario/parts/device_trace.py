@@ -20,7 +20,7 @@ from simfl.core.units import (
     SAMPLE_RATE,
     Dimension,
     compute_dimension,
-    parse_quantity,
+    parse_unit,
 )
 from simfl.errors import InputError, UnitError
 from simfl.scenario.distributions.base import pick
@@ -131,7 +131,7 @@ def _values(table: Table, column: TracedColumn, dimension: Dimension) -> Floats:
     no_zero = dimension.positive or column.samples is not None
     what = f"{dimension.name} in {column.unit}"
     table.require(column.column, lambda x: (x > 0) if no_zero else (x >= 0), what)
-    values = table.numbers(column.column, parse_quantity(f"1 {column.unit}", dimension))
+    values = table.numbers(column.column, parse_unit(column.unit, dimension))
     if column.samples is None:
         return values
     with np.errstate(over="ignore", divide="ignore"):
@@ -157,7 +157,7 @@ def _dimension(name: str, column: TracedColumn) -> Dimension:
                 f"{column.unit!r}"
             )
     try:
-        parse_quantity(f"1 {column.unit}", dimension)
+        parse_unit(column.unit, dimension)
     except UnitError as error:
         raise InputError(f"columns.{name}.unit: {error}") from None
     return dimension
