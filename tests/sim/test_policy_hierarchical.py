@@ -147,3 +147,15 @@ def test_an_edge_round_begins_once_as_many_are_there_as_are_asked() -> None:
         for least in (None, 1)
     }  # fmt: skip
     assert first == {None: [40.0, 70.0], 1: [0.0, 0.0]}
+
+
+@pytest.mark.parametrize(("edge_rounds", "rounds"), [(2, 1), (3, 0)])
+def test_no_edge_sends_anybody_out_at_the_instant_at_which_time_is_up(
+    edge_rounds: int, rounds: int
+) -> None:
+    """Whichever edge round ends then, that of the cloud ends only with the last of them."""
+    policy = hierarchical(edges=2, edge_rounds=edge_rounds)
+    world = make(make_fleet(4), policy, stop=Stop(time_s=20.0))
+    assert world.server.why_finished == "time"
+    assert len(world.rounds) == rounds
+    assert world.times("dispatched") == [0.0] * 4 + [10.0] * 4

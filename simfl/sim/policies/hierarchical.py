@@ -146,6 +146,8 @@ class Hierarchical(RoundPolicy):
                 return
             if not server.anyone(mine):  # nor will ever be
                 break
+            if server.time_is_up:  # nobody is sent out any more, and the round does not end
+                yield server.timeline.event()
             chosen = yield from server.select(asked, mine, edge=edge)
             parts = server.send_all(chosen, limit_s, base=server.edges.version(edge))
             yield server.closing(parts, limit_s)
