@@ -159,3 +159,15 @@ def test_no_edge_sends_anybody_out_at_the_instant_at_which_time_is_up(
     assert world.server.why_finished == "time"
     assert len(world.rounds) == rounds
     assert world.times("dispatched") == [0.0] * 4 + [10.0] * 4
+
+
+def test_a_run_given_up_in_the_midst_of_a_round_makes_no_model_of_it() -> None:
+    """Edge 1 never has two again; edge 0 had one of its edge rounds, and sent nothing up."""
+    sessions = [ALWAYS, [(0.0, 25.0)], ALWAYS, ALWAYS]
+    policy = hierarchical(edges=2, edge_rounds=3, latency="1 s")
+    fleet = make_fleet(4, sessions=sessions)
+    world = make(fleet, policy, min_clients=2, stop=Stop(rounds=5))
+    assert world.server.why_finished == "fewer than 2 clients will be available again"
+    assert [row.end_s for row in world.rounds] == [32.0]
+    assert len(world.coordinator.merged) == 1
+    assert world.times("backhaul") == [1.0, 1.0, 32.0, 32.0, 33.0, 33.0]

@@ -124,6 +124,8 @@ class Hierarchical(RoundPolicy):
                 if len(mine)
             ]
             yield server.timeline.all_of(rounds)
+            if server.finished:  # given up in its midst: some edges have not sent their model
+                return
             yield from server.edges.merge(samples)
 
     @override
