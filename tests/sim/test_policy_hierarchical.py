@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simfl.components.selectors.base import Probe
 from simfl.sim.server.settings import Stop
 from tests.sim.sim_world import ALWAYS, INF, FakeCoordinator, World, make, make_fleet
 
@@ -171,3 +172,12 @@ def test_a_run_given_up_in_the_midst_of_a_round_makes_no_model_of_it() -> None:
     assert [row.end_s for row in world.rounds] == [32.0]
     assert len(world.coordinator.merged) == 1
     assert world.times("backhaul") == [1.0, 1.0, 32.0, 32.0, 33.0, 33.0]
+
+
+def test_nobody_is_waited_for_who_left_for_good_while_being_asked() -> None:
+    sessions = [ALWAYS, [(0.0, 2.0)]]
+    asks = FakeCoordinator(probes=[lambda view: Probe("loss", view.available)])
+    policy = hierarchical(edges=2, edge_rounds=1, deadline="50 s")
+    world = make(make_fleet(2, sessions=sessions), policy, coordinator=asks)
+    [row] = world.rounds
+    assert row.end_s == pytest.approx(10 / 3 + 10)  # that of edge 0 is asked, and trains

@@ -151,6 +151,8 @@ class Hierarchical(RoundPolicy):
             if server.time_is_up:  # nobody is sent out any more, and the round does not end
                 yield server.timeline.event()
             chosen = yield from server.select(asked, mine, edge=edge)
+            if not chosen:  # all have left for good while they were asked
+                break
             parts = server.send_all(chosen, limit_s, base=server.edges.version(edge))
             yield server.closing(parts, limit_s)
             yield server.call_off(parts)
