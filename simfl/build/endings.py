@@ -12,6 +12,7 @@ from simfl.core.words import numbered
 from simfl.scenario.scenario import Scenario
 from simfl.scenario.whole import Objection
 from simfl.sim.fleet import Fleet
+from simfl.sim.policies.base import RoundPolicy
 from simfl.sim.server.server import Server
 
 
@@ -42,7 +43,7 @@ def _quorums(scenario: Scenario, server: Server) -> Iterator[Objection]:
                 f"{fewest} with samples",
             )
             return
-    quorum = policy.quorum(scenario.rounds.clients) if least is None else least
+    quorum = quorum_of(policy, scenario.rounds.clients, server) if least is None else least
     most = _most_at_once(scenario, server)
     if least is None and most >= quorum:
         return
@@ -65,6 +66,12 @@ def _quorums(scenario: Scenario, server: Server) -> Iterator[Objection]:
             f"a round begins once {quorum} clients are available at once, but never more than "
             f"{most} are{hint}",
         )
+
+
+def quorum_of(policy: RoundPolicy, clients: int, server: Server) -> int:
+    """Return how many are waited for before a round of `clients`, unless the scenario says it."""
+    most = max(map(len, policy.edges_of(server)), default=len(server.holders))
+    return min(policy.quorum(clients), most)
 
 
 def _limits(scenario: Scenario, fleet: Fleet, server: Server) -> Iterator[Objection]:

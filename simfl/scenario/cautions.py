@@ -112,6 +112,8 @@ def _of_quorum(scenario: Scenario) -> Iterator[Caution]:
         [rounds.policy, *(g.availability for g in groups)]
     ):
         return
+    if rounds.policy.has_edges and rounds.min_clients is None:
+        return  # no edge waits for more clients than it has, which only the drawn fleet tells
     seeds, asked = Seeds(scenario.seed), rounds.policy.quorum(rounds.clients)
     try:
         schedules = [

@@ -169,6 +169,7 @@ ONE_BY_ONE = "{name: trace, file: trace.csv, shift: false}"
         (QUORUM, f"{{name: outages, base: {ONE_BY_ONE}, between: 1 h, lasting: 1 min}}", "8:16"),
         ("policy: synchronous", ONE_BY_ONE, "6:12"),
         ("min_clients: 1", ONE_BY_ONE, ""),
+        ("policy: {name: hierarchical, edges: 12, clients_per_edge: 4}", ONE_BY_ONE, ""),
     ],
 )
 def test_devices_that_are_there_one_after_the_other(

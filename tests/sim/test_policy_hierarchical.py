@@ -181,3 +181,11 @@ def test_nobody_is_waited_for_who_left_for_good_while_being_asked() -> None:
     world = make(make_fleet(2, sessions=sessions), policy, coordinator=asks)
     [row] = world.rounds
     assert row.end_s == pytest.approx(10 / 3 + 10)  # that of edge 0 is asked, and trains
+
+
+def test_an_edge_asks_no_more_than_it_has() -> None:
+    """Nor is more waited for: two edges are never there at once."""
+    sessions = [[(0.0, 50.0), (100.0, INF)], [(50.0, 100.0)]] * 2
+    policy = hierarchical(edges=2, edge_rounds=1, clients_per_edge=9)
+    world = make(make_fleet(4, sessions=sessions), policy)
+    assert world.selections == [(0.0, [0, 2]), (50.0, [1, 3])]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.build.builder import Builder
+from simfl.build.endings import quorum_of
 from simfl.build.fleet import draw_fleet
 from simfl.components.availability.week import Week, looked_at, most_at_once, quorum, week_of
 from simfl.components.selectors.base import Reports, Selector, View
@@ -25,6 +26,7 @@ from simfl.core.types import Floats, Ids
 from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
 from simfl.scenario.scenario import Scenario
 from simfl.sim.fleet import DeviceGroup, Fleet
+from simfl.sim.policies.base import RoundPolicy
 from simfl.sim.server.server import Server
 from simfl.sim.timeline import ROUNDING, Timeline
 
@@ -63,7 +65,7 @@ def survey(builder: Builder) -> FleetFacts:
         groups,
         wanted,
         asked,
-        _quorum(builder, [*weeks.values()], len(able)) if policy.has_quorum else 0,
+        _quorum(server, policy, [*weeks.values()], len(able)) if policy.has_quorum else 0,
         most_at_once([*weeks.values()]),
         limit_s,
         selector.name,
@@ -78,10 +80,10 @@ def survey(builder: Builder) -> FleetFacts:
     )
 
 
-def _quorum(builder: Builder, weeks: Sequence[Week], able: int) -> int:
+def _quorum(server: Server, policy: RoundPolicy, weeks: Sequence[Week], able: int) -> int:
     """Return how many are waited for before a round, of so many who are `able`."""
-    settings, policy = builder.settings, builder.scenario.rounds.policy
-    return quorum(weeks, settings.min_clients, min(policy.quorum(settings.clients), able))
+    asked = quorum_of(policy, server.settings.clients, server)
+    return quorum(weeks, server.settings.min_clients, min(asked, able))
 
 
 def _expected_round_s(

@@ -109,6 +109,7 @@ class Hierarchical(RoundPolicy):
         limit_s = server.deadline_s(self.deadline)
         members = self.edges_of(server)
         wanted = self.clients_per_edge or math.ceil(server.settings.clients / len(members))
+        wanted = min(wanted, max(map(len, members)))  # no edge asks more than it has
         samples = {
             edge: int(server.history.samples[mine].sum()) for edge, mine in enumerate(members)
         }

@@ -147,6 +147,11 @@ def test_what_the_expected_round_leaves_out_is_told() -> None:
     assert found.as_dict()["left_out"] == found.left_out
 
 
+def test_no_edge_waits_for_more_clients_than_it_has() -> None:
+    policy = {"name": "hierarchical", "edges": 2, "clients_per_edge": 20}
+    assert facts(rounds={"policy": policy}).quorum == 15
+
+
 def test_what_the_expected_round_includes_is_told_where_it_takes_time() -> None:
     """Of uniform selection, which asks nothing, what it "asks of participants" counted."""
     assert sentences(facts())[0].endswith(" every link to itself.")
