@@ -119,6 +119,8 @@ def _left_out(scenario: Scenario, limit_s: float) -> list[str]:
     ]
     of_network = ("polling", "rates")  # which a network of one's own may lack
     left_out += [f"network.{name}" for name in of_network if getattr(scenario.network, name, None)]
+    if scenario.rounds.policy.has_edges:
+        left_out.append("rounds.policy.edges")
     if math.isfinite(limit_s) and not scenario.training.workload.asks_all(timed=True):
         left_out.append("training.workload")
     return left_out

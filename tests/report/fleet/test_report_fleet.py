@@ -147,9 +147,11 @@ def test_what_the_expected_round_leaves_out_is_told() -> None:
     assert found.as_dict()["left_out"] == found.left_out
 
 
-def test_no_edge_waits_for_more_clients_than_it_has() -> None:
+def test_no_edge_waits_for_more_than_it_has_and_edges_are_left_out() -> None:
     policy = {"name": "hierarchical", "edges": 2, "clients_per_edge": 20}
-    assert facts(rounds={"policy": policy}).quorum == 15
+    found = facts(rounds={"policy": policy})
+    assert found.quorum == 15
+    assert found.left_out == ["rounds.policy.edges"]
 
 
 def test_what_the_expected_round_includes_is_told_where_it_takes_time() -> None:
