@@ -138,3 +138,13 @@ def test_edges_may_be_groups_of_the_fleet_and_bytes_of_the_backhaul_are_checked(
     log.write_text("".join(line for line in lines if '"edge":1,"direction":"up"' not in line))
     broken = {finding.law for finding in check(result.folder) if finding.violation}
     assert broken == {"bytes", "event digest"}
+
+
+def test_at_each_edge_everybody_has_a_turn(tmp_path: Path) -> None:
+    """Edges that went on where another had stopped always asked their first two."""
+    policy = {"name": "hierarchical", "edges": 2, "clients_per_edge": 2}
+    rounds = {"clients": 4, "policy": policy, "stop": {"rounds": 2}}
+    scenario = {**TINY, "rounds": rounds, "selection": "round_robin"}
+    [result] = run(scenario, tmp_path / "runs", Options(time_only=True))
+    asked = [e["clients"] for e in events(result.folder, "selected") if e["edge"] == 1]
+    assert asked == [[1, 3], [5, 7], [1, 3], [5, 7]]

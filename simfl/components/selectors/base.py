@@ -130,6 +130,7 @@ class View:
             `label_counts` `(n, classes)`.
         turn: how many selections were made for this round before (replacements are chosen one by
             one where the server does not wait for all).
+        part: number of the tier or edge server that chooses, of its own clients only; else 0.
     """
 
     def __init__(
@@ -143,9 +144,11 @@ class View:
         k: int = 0,
         truth: Mapping[str, NDArray[Any]] | None = None,
         turn: int = 0,
+        part: int = 0,
     ) -> None:
         self.round = round_
         self.turn = turn
+        self.part = part
         self.now_s = now_s
         self.history = history
         self.model_bytes = model_bytes

@@ -12,19 +12,20 @@ from simfl.core.types import Ids, Rng
 class RoundRobin(Selector):
     """Takes the available clients in the order of their ids, going on where it last stopped.
 
-    A client that is away when its turn comes loses this turn.
+    A client that is away when its turn comes loses this turn.  Tiers and edge servers each go
+    their own round.
 
     Cost: nothing beyond the round itself; O(available).
     """
 
-    _next: int = PrivateAttr(default=0)
+    _next: dict[int, int] = PrivateAttr(default_factory=dict)  # by tier or edge server
 
     @override
     def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         ids = view.available
         if not len(ids) or k <= 0:
             return ids[:0]
-        start = int(np.searchsorted(ids, self._next))
+        start = int(np.searchsorted(ids, self._next.get(view.part, 0)))
         chosen = np.roll(ids, -start)[:k]
-        self._next = int(chosen[-1]) + 1
+        self._next[view.part] = int(chosen[-1]) + 1
         return np.sort(chosen)

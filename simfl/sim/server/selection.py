@@ -32,7 +32,7 @@ class Selection:
         waiting: waits for them.
         probing: asks them.
         accounting: records who was chosen.
-        view: (k, among, round, turn) -> what the selector may look at.
+        view: (k, among, round, turn, part) -> what the selector may look at.
         under_way: selections under way (they may take time, for probes).
     """
 
@@ -42,7 +42,7 @@ class Selection:
     waiting: Waiting
     probing: Probing
     accounting: Accounting
-    view: Callable[[int, Ids | None, int, int], View]
+    view: Callable[[int, Ids | None, int, int, int], View]
     under_way: int = field(default=0, init=False)
     _turn: int = field(default=0, init=False)
 
@@ -87,7 +87,8 @@ class Selection:
         # Rounds may end while questions are out; the selection remains that of its own.
         round_, turn = self.state.round, self._turn
         self._turn += 1
-        view = self.view(k, among, round_, turn)
+        part = next((number for number in (tier, edge) if number is not None), 0)
+        view = self.view(k, among, round_, turn, part)
         reports: tuple[Reports, ...] = ()
         while (probe := self.coordinator.next_probe(view, reports)) is not None:
             took = yield from self.probing.ask(probe, view)
@@ -99,7 +100,7 @@ class Selection:
                     f"round {round_}; `probe` returns None when it has asked enough (`reports` has "
                     "the answers so far)"
                 )
-            view = self.view(k, among, round_, turn)
+            view = self.view(k, among, round_, turn, part)
             if not self.waiting.anyone(among):
                 return Counter()
         chosen = Counter(self.coordinator.select(view, reports, k))

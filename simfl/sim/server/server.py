@@ -252,7 +252,7 @@ class Server:
         if self._round_end.pending:
             self._round_end.close(Aggregated())
 
-    def _view(self, k: int, among: Ids | None, round_: int, turn: int) -> View:
+    def _view(self, k: int, among: Ids | None, round_: int, turn: int, part: int) -> View:
         everybody = self.candidates.able if among is None else among
         return View(
             round_,
@@ -264,4 +264,5 @@ class Server:
             k=k,
             truth=self.truth,
             turn=turn,
+            part=part,
         )
