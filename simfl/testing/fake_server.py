@@ -33,6 +33,7 @@ class FakeServer:
         layers: sizes of the model's tensors.
         blank: whether answers have no content, as where nothing is trained.
         decay: factor on all losses after each round.
+        part: number of the tier or edge server that chooses.
         rounds: how many rounds are over.
         asked: every probe so far.
     """
@@ -46,6 +47,7 @@ class FakeServer:
     layers: tuple[int, ...] = ()
     blank: bool = False
     decay: float = 0.9
+    part: int = 0
     rounds: int = 0
     asked: list[Probe] = field(default_factory=list)
 
@@ -77,6 +79,7 @@ class FakeServer:
             self.layers,
             self.blank,
             self.decay,
+            self.part,
         )
 
     def view(self, k: int, truthful: bool = False) -> View:
@@ -93,6 +96,7 @@ class FakeServer:
             available=lambda: ids,
             k=k,
             truth=truth if truthful else None,
+            part=self.part,
         )
 
     def answer(self, probe: Probe) -> Reports:

@@ -90,18 +90,19 @@ class FedCor(WithPresets):
 
     _embeddings: Floats | None = PrivateAttr(default=None)
     _annealing: Floats | None = PrivateAttr(default=None)
-    _losses: Floats | None = PrivateAttr(default=None)
-    _samples: list[Floats] = PrivateAttr(default_factory=list)
-    _last: int = PrivateAttr(default=-1)  # 0-based round of the last selection
+    # By number of the tier or edge server, each of which asks its own clients:
+    _losses: dict[int, Floats] = PrivateAttr(default_factory=dict)
+    _samples: dict[int, list[Floats]] = PrivateAttr(default_factory=dict)
+    _last: dict[int, int] = PrivateAttr(default_factory=dict)  # 0-based round of the last selection
 
     def _is_update(self, view: View) -> bool:
-        t, last = view.round - 1, max(self._last, 0)
+        t, last = view.round - 1, self._last.get(view.part, 0)
         return self.interval is not None and t > self.warmup and is_due(self.interval, last, t)
 
     def _samples_now(self, view: View) -> bool:
         """Return whether losses are compared with those of an earlier round, once a round."""
         t = view.round - 1
-        return self.samples_from <= t <= self.warmup + 1 and t > self._last
+        return self.samples_from <= t <= self.warmup + 1 and t > self._last.get(view.part, -1)
 
     @override
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
@@ -170,23 +171,25 @@ class FedCor(WithPresets):
             if report.probe.report == "loss"
         ]
         if losses and self._samples_now(view):
-            if self._losses is not None:
-                before = grown(self._losses, n)
-                self._fit(losses[0] - before, self.warmup_reuse, self.theta, self.warmup_steps)
-            self._losses = losses[0]
+            if view.part in self._losses:
+                before = grown(self._losses[view.part], n)
+                self._fit(
+                    view.part, losses[0] - before, self.warmup_reuse, self.theta, self.warmup_steps
+                )
+            self._losses[view.part] = losses[0]
         if self._is_update(view):
             self._annealing = np.ones(n)
             if len(losses) == 2:
                 gamma = self.theta ** (self.interval or 1)
-                self._fit(losses[1] - losses[0], self.reuse, gamma, self.update_steps)
-        self._last = t
+                self._fit(view.part, losses[1] - losses[0], self.reuse, gamma, self.update_steps)
+        self._last[view.part] = t
 
-    def _fit(self, sample: Floats, reuse: int, gamma: float, steps: int) -> None:
-        """Train the embeddings on this loss change `(N,)` and the last ones."""
+    def _fit(self, part: int, sample: Floats, reuse: int, gamma: float, steps: int) -> None:
+        """Train the embeddings on this loss change `(N,)` and the last ones of the same part."""
         assert self._embeddings is not None
-        earlier = [grown(old, len(sample)) for old in self._samples]
-        self._samples = [*earlier, sample][-max(self.warmup_reuse, self.reuse) - 1 :]
-        used = np.array(self._samples[-reuse - 1 :][::-1])
+        earlier = [grown(old, len(sample)) for old in self._samples.get(part, [])]
+        self._samples[part] = [*earlier, sample][-max(self.warmup_reuse, self.reuse) - 1 :]
+        used = np.array(self._samples[part][-reuse - 1 :][::-1])
         discounts = gamma ** np.arange(len(used), dtype=np.float64)
         self._embeddings = train(
             self._embeddings, self.noise, used, discounts, steps, self.learning_rate

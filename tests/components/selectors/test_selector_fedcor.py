@@ -63,7 +63,7 @@ def test_with_several_selections_a_round_each_asks_once() -> None:
     asked = asked_at(selector, server, [0, 0, 0, 1, 1, 2, 2, 3, 4, 4])
     update = ["loss", "trial", "loss"]
     assert asked == [["loss"], [], [], ["loss"], [], update, [], [], update, []]
-    assert not any((sample == 0).all() for sample in selector.state_dict()["_samples"])
+    assert not any((sample == 0).all() for sample in selector.state_dict()["_samples"][0])
 
 
 def test_what_was_due_in_a_round_without_a_selection_is_done_in_the_next() -> None:
@@ -77,16 +77,30 @@ def test_a_warm_up_sample_is_the_change_of_consecutive_losses() -> None:
     server, selector = FakeServer.random(8), FedCor(warmup=3, **QUICK)
     losses = server.loss * server.decay ** np.arange(6)[:, None]
     asked_by_round(server, selector, 5, 3)
-    samples = selector.state_dict()["_samples"]
+    samples = selector.state_dict()["_samples"][0]
     assert len(samples) == 4  # warmup + 1: rounds 0 to 3
     for t, sample in enumerate(samples):
         assert sample == pytest.approx(losses[t + 1] - losses[t])
 
 
+def test_tiers_and_edges_each_compare_their_own_losses() -> None:
+    """Between those of one and of another nobody's had changed: nothing was learned of anybody."""
+    server, selector = FakeServer.random(8), FedCor(warmup=1, interval=3, **QUICK)
+    for server.rounds in range(4):
+        for server.part in (0, 1):
+            server.available = np.arange(4) + 4 * server.part
+            server.choose(selector, 2, np.random.default_rng(0))
+    samples = selector.state_dict()["_samples"]
+    assert [len(samples[part]) for part in (0, 1)] == [3, 3]
+    for part in (0, 1):
+        for sample in samples[part]:
+            assert np.isfinite(sample).tolist() == [client // 4 == part for client in range(8)]
+
+
 def test_a_later_sample_is_the_change_by_the_trial() -> None:
     server, selector = FakeServer.random(8), FedCor(warmup=0, interval=3, **QUICK)
     asked_by_round(server, selector, 4, 3)
-    sample = selector.state_dict()["_samples"][-1]
+    sample = selector.state_dict()["_samples"][0][-1]
     expected = -0.1 * np.abs(server.vectors[:, 0]) * server.loss * server.decay**3
     assert sample == pytest.approx(expected)
 
@@ -94,7 +108,7 @@ def test_a_later_sample_is_the_change_by_the_trial() -> None:
 def test_only_the_last_samples_are_kept() -> None:
     server, selector = FakeServer.random(8), FedCor(warmup=14, **QUICK)
     asked_by_round(server, selector, 16, 3)
-    assert len(selector.state_dict()["_samples"]) == 11
+    assert len(selector.state_dict()["_samples"][0]) == 11
 
 
 def test_samples_can_begin_late_in_the_warm_up() -> None:
@@ -103,7 +117,7 @@ def test_samples_can_begin_late_in_the_warm_up() -> None:
     selector = FedCor(warmup=14, samples_from=10, interval=None, **QUICK)
     log = asked_by_round(server, selector, 18, 3)
     assert [t for t, asked in enumerate(log) if asked] == list(range(10, 16))
-    assert len(selector.state_dict()["_samples"]) == 5
+    assert len(selector.state_dict()["_samples"][0]) == 5
 
 
 def test_who_was_chosen_counts_less_until_the_next_sample() -> None:
@@ -138,7 +152,7 @@ def test_silent_clients_are_left_out_of_the_likelihood() -> None:
     server.silent = frozenset({3, 7})
     server.loss[5] = np.nan
     log = asked_by_round(server, selector, 7, 3)
-    sample = selector.state_dict()["_samples"][-1]
+    sample = selector.state_dict()["_samples"][0][-1]
     assert np.flatnonzero(~np.isfinite(sample)).tolist() == [3, 5, 7]
     assert np.isfinite(selector.diagnostics()["embeddings"]).all()
     assert log[3][2].clients.tolist() == [0, 1, 2, 4, 5, 6, 8, 9]
