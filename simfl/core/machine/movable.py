@@ -34,7 +34,8 @@ _BLOCKS: "dict[int, _Block]" = {}
 def movable_array(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return an array of any contents; where it is large, `file_of` can move it."""
     n_bytes = prod(shape) * np.dtype(dtype).itemsize
-    if n_bytes < LARGE_BYTES or not (sys.platform == "linux" and sys.maxsize > 2**32):
+    linux = sys.platform == "linux" and sys.maxsize > 2**32
+    if n_bytes < LARGE_BYTES or not (linux and hasattr(os, "memfd_create")):
         return np.empty(shape, dtype)
     try:
         memory = mmap.mmap(-1, n_bytes + SHIFT_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

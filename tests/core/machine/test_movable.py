@@ -69,3 +69,10 @@ def test_without_room_for_the_file_it_stays_where_it_is(monkeypatch):
     assert file_of(array.ctypes.data, array.nbytes) is None
     assert moved == [0]
     assert np.array_equal(array, np.arange(N, dtype=np.float32))
+
+
+def test_a_python_that_makes_no_such_files_has_ordinary_arrays(monkeypatch):
+    """Some were built with a C library that is older than `memfd_create`."""
+    monkeypatch.delattr(os, "memfd_create")
+    array = numbers()
+    assert file_of(array.ctypes.data, array.nbytes) is None
