@@ -48,7 +48,9 @@ test-pythons: ## the default tests on Python 3.11 to 3.13, as far as they are he
 	  build/python$$version/bin/python -m pytest -n auto --dist worksteal || exit 1; \
 	done
 
-MINIMA := import re, tomllib; wants = tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]; \
+# torchvision's too, which dev has: another would bring another PyTorch.
+MINIMA := import re, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+  wants = project["dependencies"] + [want for want in project["optional-dependencies"]["dev"] if "torch" in want]; \
   print("\n".join(re.sub(r">=([\d.]+).*", r"==\1.*", want) for want in wants))
 test-minimum: ## the default tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) -m venv build/minimum
