@@ -12,7 +12,9 @@ import yaml
 
 from simfl import Scenario
 from simfl.components.selectors.base import History
+from simfl.core.component import Component
 from simfl.scenario.parts.device_trace import TracedNumber
+from simfl.scenario.reference.kinds import KINDS, registry
 from simfl.testing.contract import ComponentContract
 
 ROOT = Path(__file__).parents[1]
@@ -99,3 +101,24 @@ def test_docs_name_what_selectors_see_and_traces_give() -> None:
     assert [column.name for column in fields(History) if f"`{column.name}`" not in extending] == []
     told = devices[devices.index("`columns` can name") :].split(".")[0]
     assert set(re.findall("`([a-z]+)`", told)) == {"columns", *get_args(TracedNumber)}
+
+
+NOT_FOR_AUTHORS = {
+    "aggregators": {"is_mean"},
+    "executors": {"task"},
+    "losses": {"softmax", "has_accuracy", "checked_rows", "checked_hits"},
+}
+"""What base classes offer beside what a component may say of itself."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_extending_names_what_a_component_can_implement(kind: str) -> None:
+    """A policy with edge servers of its own had to be found out from simfl's code."""
+    page = (ROOT / "docs" / "extending.md").read_text()
+    told = " ".join(re.findall(rf"^\| `{kind}` \|.*", page, re.MULTILINE))
+    component = registry(kind).get(registry(kind).names()[0])
+    [base] = [parent for parent in component.__mro__ if Component in parent.__bases__]
+    common = {*dir(Component), "model_post_init"}
+    seam = {name for name in vars(base) if name[0] != "_"} - common
+    unnamed = {name for name in seam if f"`{name}`" not in told}
+    assert unnamed == NOT_FOR_AUTHORS.get(kind, set())
