@@ -96,7 +96,9 @@ class Training(Part):
     workload: Annotated[Workload, workloads] = Field(
         default_factory=workloads.make, description="what a client does when it is short of time"
     )
-    proximal: float = Field(0.0, ge=0, le=1e38, description="FedProx's mu (0: none)")
+    proximal: float = Field(
+        0.0, ge=0, le=1e38, description="FedProx's mu, and FedDyn's alpha (0: none)"
+    )
     compression: Annotated[Compressor, compressors] = Field(
         default_factory=compressors.make, description="compression of the uploaded updates"
     )
