@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from simfl import Options, RunResult, Scenario, compare, run
-from simfl.report.cadence import seen_late
-from simfl.report.mishaps import roundless
+from simfl.report.caveats.cadence import seen_late
+from simfl.report.caveats.mishaps import roundless
 from simfl.report.page.answer.headline import headline
 from simfl.report.page.sections import learning
 from simfl.report.timeline.timeline import trace

@@ -9,7 +9,7 @@ import pytest
 from simfl import Scenario
 from simfl.cli import main
 from simfl.components.models.mlp import Mlp
-from simfl.report.caveats import not_meant
+from simfl.report.caveats.headings import not_meant
 from simfl.report.comparison.forms import render
 from simfl.report.page.notes import notes
 from simfl.runs.results.compare import compare

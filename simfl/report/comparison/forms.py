@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from simfl.report.caveats import NAMED, NOT_MEANT, caveats
+from simfl.report.caveats.headings import NAMED, NOT_MEANT, caveats
 from simfl.report.comparison.columns import fitting, folded, longest, table_width, width_of
 from simfl.report.comparison.legend import legend
 from simfl.report.comparison.sections import Section, sections

@@ -1,7 +1,7 @@
 """What a reader must know before believing the numbers: short rounds, devices never heard."""
 
 from simfl.report import formats
-from simfl.report.caveats import caveats
+from simfl.report.caveats.headings import caveats
 from simfl.report.formats import FEW
 from simfl.report.page.devices import Devices
 from simfl.runs.results.grouping import Groups, all_runs, with_clients

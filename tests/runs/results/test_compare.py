@@ -7,7 +7,7 @@ import pytest
 
 from simfl import run
 from simfl.errors import InputError
-from simfl.report.cadence import seen_unequally
+from simfl.report.caveats.cadence import seen_unequally
 from simfl.report.comparison.cells import cell_text, figure_text
 from simfl.report.comparison.forms import render
 from simfl.report.comparison.sections import sections

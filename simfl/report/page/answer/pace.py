@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from simfl.report import formats
-from simfl.report.caveats import unequal_rounds
+from simfl.report.caveats.side_by_side import unequal_rounds
 from simfl.report.comparison.cells import as_long
 from simfl.report.measures import DURATION
 from simfl.report.page.answer.best import named, not_told_apart

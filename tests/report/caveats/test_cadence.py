@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 from simfl import RunResult
-from simfl.report.cadence import never_judged, seen_late, seen_unequally
+from simfl.report.caveats.cadence import never_judged, seen_late, seen_unequally
 from simfl.report.comparison.forms import render
 from simfl.report.page.notes import notes
 from simfl.runs.results.compare import compare

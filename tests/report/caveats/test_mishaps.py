@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from simfl import Scenario, load, run
-from simfl.report.comparison.forms import render
-from simfl.report.mishaps import (
+from simfl.report.caveats.mishaps import (
     cut_off,
     diverged,
     ended_early,
@@ -13,6 +12,7 @@ from simfl.report.mishaps import (
     short_of_memory,
     unheard,
 )
+from simfl.report.comparison.forms import render
 from simfl.report.page.notes import notes
 from simfl.runs.results.compare import compare
 from tests.tiny import TINY, RunTiny

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from simfl import Options, Scenario, load, run
 from simfl.report import write_report
-from simfl.report.caveats import alike, unequal_rounds, unlike, unpowered
+from simfl.report.caveats.side_by_side import alike, unequal_rounds, unlike, unpowered
 from simfl.report.charts.costs import energy_by_purpose
 from simfl.report.comparison.forms import as_table, render
 from simfl.report.page.notes import notes

@@ -1,7 +1,4 @@
-"""What makes numbers of runs other than they look: told beside them, on the page and in tables.
-
-Here are all of these caveats, and those of runs side by side.
-"""
+"""What keeps numbers of runs side by side from being compared, or makes them alike."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +7,7 @@ import numpy as np
 
 from simfl.core.rows import MOVED
 from simfl.core.words import owners
-from simfl.report import cadence, formats, mishaps
+from simfl.report import formats
 from simfl.report.formats import FEW, SOME
 from simfl.runs.results.grouping import Groups
 from simfl.runs.results.result import RunResult
@@ -22,67 +19,6 @@ COURSE = ["end_s", *MOVED, "accuracy", "loss"]
 """Columns of `rounds.csv` in which runs that go different ways differ."""
 LARGER = 1.1
 """How many times the updates of another variant's rounds make one's rounds larger than those."""
-NAMED = ("Diverged", "Never counted", "No round", "Ended early", "Too little memory", "Cut off")
-"""Headings of caveats that begin with a variant's name."""
-NOT_MEANT = "Perhaps not meant"
-"""Heading of those that begin with a key of a scenario, and say nothing without it."""
-
-
-def caveats(
-    groups: Groups,
-    targets: Sequence[float] | None = None,
-    *,
-    energy: bool,
-    rounds: bool,
-    waste: bool,
-) -> dict[str, list[str]]:
-    """Return what makes numbers of `groups` other than they look, by heading.
-
-    Args:
-        groups: the runs, by variant.
-        targets: those asked about (None: the scenarios').
-        energy: whether energies are told.
-        rounds: whether rounds are compared.
-        waste: whether wasted bytes are told.
-    """
-    return {
-        "Diverged": mishaps.diverged(groups),
-        "Never counted": mishaps.unheard(groups),
-        "No round": mishaps.roundless(groups),
-        "Ended early": mishaps.ended_early(groups),
-        "Over budget": mishaps.overspent(groups),
-        "Too little memory": mishaps.short_of_memory(groups),
-        NOT_MEANT: not_meant(groups),
-        "Not of one thing": unlike(groups),
-        "Looked at unequally": cadence.seen_unequally(groups, targets),
-        "Looked at seldom": cadence.seen_late(groups, targets),
-        "Never looked at": cadence.never_judged(groups, targets),
-        "Unequal rounds": unequal_rounds(groups) if rounds else [],
-        "Energy in part": unpowered(groups) if energy else [],
-        "Cut off": mishaps.cut_off(groups) if waste else [],
-        "Alike": alike(groups),
-    }
-
-
-def unpowered(groups: Groups) -> list[str]:
-    """Say which devices count as if they took no energy."""
-    silent = owners({name: [tuple(runs[0].unpowered)] for name, runs in groups.items()})
-    return [
-        f"it is not known what devices of {formats.listed(list(who))} draw"
-        f"{'' if len(names) == len(groups) else f' with {formats.listed(names, SOME)}'} "
-        "(no `power`): in energies they count as 0 J."
-        for who, names in silent.items()
-        if who
-    ]
-
-
-def not_meant(groups: Groups) -> list[str]:
-    """Say what of the scenarios may not be what was meant, and whose."""
-    cautions = {n: map(str, runs[0].provenance.get("cautions", [])) for n, runs in groups.items()}
-    return [
-        f"{line}{'' if len(names) == len(groups) else f' ({formats.listed(names, SOME)})'}."
-        for line, names in owners(cautions).items()
-    ]
 
 
 def unlike(groups: Groups) -> list[str]:
@@ -165,4 +101,16 @@ def unequal_rounds(groups: Groups) -> list[str]:
     return [
         f"the updates that count in a round are {formats.listed(told, SOME)}: what a round "
         "takes does not compare, nor does how many there were."
+    ]
+
+
+def unpowered(groups: Groups) -> list[str]:
+    """Say which devices count as if they took no energy."""
+    silent = owners({name: [tuple(runs[0].unpowered)] for name, runs in groups.items()})
+    return [
+        f"it is not known what devices of {formats.listed(list(who))} draw"
+        f"{'' if len(names) == len(groups) else f' with {formats.listed(names, SOME)}'} "
+        "(no `power`): in energies they count as 0 J."
+        for who, names in silent.items()
+        if who
     ]
