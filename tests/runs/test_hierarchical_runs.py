@@ -11,6 +11,7 @@ import torch
 from simfl import Options, RunResult, Scenario, run
 from simfl.components.aggregators.fedavg import FedAvg
 from simfl.errors import InputError
+from simfl.report.charts.costs import bytes_of
 from simfl.runs.check import check
 from tests.run_folders import events
 from tests.tiny import TINY
@@ -133,6 +134,7 @@ def test_edges_may_be_groups_of_the_fleet_and_bytes_of_the_backhaul_are_checked(
     asked = [(e["edge"], e["clients"]) for e in events(result.folder) if e["event"] == "selected"]
     assert len(asked) == 2 * 2 * 4
     assert all((client >= 5) == edge for edge, clients in asked for client in clients)
+    assert sum(bytes_of(result).values()) == result.total_bytes
     log = result.folder / "events.jsonl"
     lines = log.read_text().splitlines(keepends=True)
     log.write_text("".join(line for line in lines if '"edge":1,"direction":"up"' not in line))

@@ -10,7 +10,9 @@ from simfl.report.charts.base import Drawing, bars, by_name, mean
 from simfl.runs.results.grouping import Groups
 from simfl.runs.results.result import RunResult
 
-BYTE_CSS = ("p-model", "p-update", "p-probe", "p-model wasted", "p-update wasted")
+BYTE_CSS = (
+    "p-model", "p-update", "p-probe", "p-energy", "p-model wasted", "p-update wasted",
+)  # fmt: skip
 LABELS = {"bytes": "bytes moved", "energy_j": "energy"}
 ENERGY_CSS = ("p-energy", "p-energy wasted", "p-probe")
 
@@ -38,12 +40,13 @@ def energy_by_purpose(groups: Groups) -> Drawing | None:
 
 
 def bytes_of(run: RunResult) -> dict[str, float]:
-    """Return bytes moved, for what: models and updates, each used or wasted, and probes."""
+    """Return bytes moved, for what: models and updates, used or wasted, probes and a backhaul."""
     down, up, used = run.of_clients("download_bytes"), run.of_clients("upload_bytes"), run.used
     return {
         "models, used": float(down[used].sum()),
         "updates, used": float(up[used].sum()),
         "probes": float(run.probe_bytes),
+        "models of edges, on the backhaul": float(run.backhaul_bytes),
         "models, wasted": float(down[~used].sum()),
         "updates, wasted": float(up[~used].sum()),
     }

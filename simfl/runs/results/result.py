@@ -130,6 +130,11 @@ class RunResult(JudgedRun):
         return int(self._total("probe_bytes"))
 
     @property
+    def backhaul_bytes(self) -> int:
+        """Bytes between edge servers and the cloud (0: there are none, or the run goes on)."""
+        return int(self.summary["totals"].get("backhaul_bytes", 0)) if self.finished else 0
+
+    @property
     def wasted_bytes(self) -> int:
         """Bytes of participations that came to nothing (up to the last whole round, as `end_s`)."""
         return int(self._total("wasted_bytes"))
