@@ -82,7 +82,8 @@ def estimate(
     """
     counted = scenario.rounds.stop.rounds is not None
     rounds = scenario.rounds.stop.rounds or ROUNDS
-    together = scenario.rounds.policy.counted(scenario.rounds.clients)
+    updates = scenario.rounds.policy.counted(scenario.rounds.clients)
+    together = min(updates, scenario.devices)
     participations = rounds * scenario.rounds.policy.cohorts * together
     clock_s = participations * PARTICIPATION_S
     disk = _recorded(rounds, participations, log, compress_log)

@@ -33,6 +33,14 @@ def test_estimates_grow_with_the_work() -> None:
     assert small.rounds == 4
 
 
+def test_all_whom_edges_ask_are_reckoned_with() -> None:
+    policy = {"name": "hierarchical", "edges": 2}
+    asked = {1: 2, 3: 6, 9: 8, None: 4}  # by clients of an edge; eight devices are all
+    for clients, together in asked.items():
+        told = estimate(scenario(**{"rounds.policy": {**policy, "clients_per_edge": clients}}))
+        assert told.together == together
+
+
 def test_a_shorter_log_takes_less_of_the_disk(tmp_path: Path) -> None:
     """`--dry-run` told of the full one, however it was to be written."""
     plan, sizes = scenario(), list[float]()

@@ -86,6 +86,13 @@ class Hierarchical(RoundPolicy):
         return CallOff("deadline", self.deadline, ("rounds", "time", "bytes"))
 
     @override
+    def counted(self, wanted: int) -> int:
+        """Of one edge round of all edges; of groups or cells it is not known how many there are."""
+        if self.clients_per_edge is None or not isinstance(self.edges, int):
+            return wanted
+        return self.edges * self.clients_per_edge
+
+    @override
     def quorum(self, wanted: int) -> int:
         if self.clients_per_edge is not None:
             return self.clients_per_edge
