@@ -55,6 +55,15 @@ POLICIES: st.SearchStrategy[Any] = st.one_of(
         tiers=st.integers(1, 3),
         deadline=DEADLINES,
     ),
+    _named(
+        "hierarchical",
+        edges=st.sampled_from([1, 2, "groups"]),
+        edge_rounds=st.integers(1, 3),
+        deadline=DEADLINES,
+        uplink=st.sampled_from(["unlimited", "20 kbit/s"]),
+        latency=st.sampled_from(["0 s", "50 ms"]),
+        server_time=st.sampled_from(["0 s", "50 ms"]),
+    ),
 )
 SELECTORS: st.SearchStrategy[Any] = st.sampled_from(
     [
@@ -76,6 +85,10 @@ AGGREGATORS: st.SearchStrategy[Any] = st.sampled_from(
         {"name": "dp_fedavg_adaptive", "noise_multiplier": 0.01},
     ]
 )  # fmt: skip
+MEANS: st.SearchStrategy[Any] = st.sampled_from(
+    ["fedavg", {"name": "fedavg", "weighting": "uniform"}]
+)
+"""What edge servers go with."""
 COMPRESSORS: st.SearchStrategy[Any] = st.sampled_from(
     [
         "none",
@@ -165,7 +178,11 @@ def groups(draw: st.DrawFn, name: str) -> Document:
 @st.composite
 def documents(draw: st.DrawFn) -> Document:
     """Return a scenario, as it would be written; it may hold what does not go together."""
-    aggregation = draw(AGGREGATORS)
+    policy, network = draw(POLICIES), draw(NETWORKS)
+    at_edges = policy["name"] == "hierarchical"
+    if at_edges:
+        network = {key: value for key, value in network.items() if not key.startswith("server_")}
+    aggregation = draw(MEANS if at_edges else AGGREGATORS)
     return {
         "name": "random",
         "seed": draw(st.integers(0, 99)),
@@ -175,7 +192,7 @@ def documents(draw: st.DrawFn) -> Document:
         },
         "model": draw(st.sampled_from(["logistic_regression", {"name": "mlp", "hidden": [4]}])),
         "fleet": [draw(groups(name)) for name in ("phones", "boards")[: draw(st.integers(1, 2))]],
-        "network": draw(NETWORKS),
+        "network": network,
         "training": {
             "epochs": draw(st.integers(1, 2)),
             "batch_size": 8,
@@ -187,7 +204,7 @@ def documents(draw: st.DrawFn) -> Document:
         },
         "rounds": {
             "clients": draw(st.integers(1, 3)),
-            "policy": draw(POLICIES),
+            "policy": policy,
             "stop": {"rounds": 3, "time": "8 s"},
         },
         "selection": draw(SELECTORS),
