@@ -23,6 +23,11 @@ MEANING = {
     "wait": "for a deadline, for those who came to nothing, or for the server",
     UNFINISHED: "the round that the end of the run cut off",
 }
+OF_EDGES = {
+    "idle": "nobody was at work for it yet, or the model was on its way to edges",
+    "wait": "for a deadline, for those who came to nothing, for models of edges, or for the cloud",
+}
+"""The same where a backhaul takes time, too."""
 ONE_CHANGED = "With one thing changed, for better or worse"
 HOW = (
     "How it was computed: the clock of the same {rounds} again, without training, with that one "
@@ -62,10 +67,11 @@ def _head(explanation: Explanation) -> Iterator[str]:
 
 def _phases(explanation: Explanation) -> Iterator[str]:
     yield "Along the clients that rounds waited for:"
+    meaning = {**MEANING, **(OF_EDGES if explanation.run.backhaul_bytes else {})}
     total = explanation.elapsed_ns or 1
     digits = min(max(3, 12 - len(str(total))), 9)  # four at least; `--json` has all of them
     rows = [
-        [name, f"{ns / 1e9:,.{digits}f} s", formats.percent(ns / total), MEANING[name]]
+        [name, f"{ns / 1e9:,.{digits}f} s", formats.percent(ns / total), meaning[name]]
         for name, ns in explanation.phases_ns.items()
         if ns
     ]

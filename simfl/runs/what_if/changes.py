@@ -156,9 +156,10 @@ def _always_available(groups: list[dict[str, Any]]) -> Iterator[Change]:
 
 
 def _faster_links(scenario: Mapping[str, Any]) -> Iterator[Change]:
-    """Yield links of devices, cells and the server twice as fast, and without limits."""
+    """Yield links of devices, cells, server and edges twice as fast, and without limits."""
     paths = _numbers(scenario, LINKS)
-    network = scenario["network"]
+    network, policy = scenario["network"], scenario["rounds"]["policy"]
+    paths |= {f"rounds.policy.{key}": policy[key] for key in LINKS if key in policy}
     paths |= {
         f"network.{key}": network[key]
         for key in ("server_downlink", "server_uplink")

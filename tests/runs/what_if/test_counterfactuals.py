@@ -43,6 +43,16 @@ def test_twice_the_speed_is_half_the_time_where_nothing_else_takes_any(tmp_path:
     assert "links without limits" not in known(told)  # they have none
 
 
+def test_a_backhaul_is_a_link(tmp_path: Path) -> None:
+    """Of a run whose time went there none of it was told, nor that it would be gone."""
+    fleet = {"count": 8, "compute": "50 samples/s"}
+    policy = {"name": "hierarchical", "edges": 2, "uplink": "1 kbit/s"}
+    told = explain(made(tmp_path, fleet=fleet, rounds={**TINY["rounds"], "policy": policy}))
+    assert known(told)["links twice as fast"] < told.end_s
+    assert known(told)["links without limits"] < known(told)["links twice as fast"]
+    assert "for models of edges, or for the cloud" in " ".join(as_text(told).split())
+
+
 @pytest.mark.slow
 def test_outages_and_the_slowest_class_are_undone(tmp_path: Path) -> None:
     fleet = [
