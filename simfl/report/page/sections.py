@@ -62,7 +62,7 @@ def sections(groups: Groups) -> list[Section]:
     durations = curves.curves(
         "durations",
         "Duration of rounds",
-        "From selection to aggregation.",
+        "From when a round begins to its aggregation.",
         groups,
         xs,
         [measures.DURATION],
