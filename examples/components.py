@@ -141,11 +141,16 @@ class _Alternation:
         self._length_s, self._devices = length_s, devices
 
     def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
-        there: NDArray[np.bool_] = (now_s // self._length_s + devices) % 2 == 0
+        there: NDArray[np.bool_] = (self._shift(now_s) + devices) % 2 == 0
         return there
 
     def next_change_s(self, device: int, now_s: float) -> float:
-        return (now_s // self._length_s + 1) * self._length_s
+        return (self._shift(now_s) + 1) * self._length_s
+
+    def _shift(self, now_s: float) -> float:
+        """Return the number of the shift: at the very instant of a change it is the new one."""
+        shift = now_s // self._length_s
+        return shift + ((shift + 1) * self._length_s <= now_s)  # the product is rounded
 
     def next_online_s(self, now_s: float) -> float:
         alone = self._devices == 1 and not self.online(np.zeros(1, dtype=np.int64), now_s)[0]

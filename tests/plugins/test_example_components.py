@@ -1,11 +1,13 @@
 """The components of `examples/components.py` run, and an interrupted run of them goes on."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from examples import components
 from simfl import Scenario, resume, run
+from simfl.core.component import Component
 from simfl.errors import ScenarioError
 from simfl.testing.aggregators import AggregatorContract
 from simfl.testing.availability import AvailabilityContract
@@ -40,16 +42,24 @@ def test_all_at_once(tmp_path: Path) -> None:
     assert (result.folder / "events.jsonl").read_bytes() == log
 
 
+def short_shifts() -> components.Shifts:
+    """Five of them are 5.5 s, in which only four fit: 1.1 s is stored as a trifle more."""
+    return components.Shifts.model_validate({"length": "1.1 s"})
+
+
 def suites() -> dict[str, type[ComponentContract]]:
-    contracts = {
+    contracts: dict[Callable[[], Component], type[ComponentContract]] = {
         components.Nesterov: AggregatorContract,
         components.FirstFew: PolicyContract,
         components.Satellite: NetworkContract,
         components.Shifts: AvailabilityContract,
+        short_shifts: AvailabilityContract,
     }
     return {
-        f"Test_{component.__name__}": type(component.__name__, (contract,), {"create": component})
-        for component, contract in contracts.items()
+        f"Test_{create.__name__}": type(
+            create.__name__, (contract,), {"create": staticmethod(create)}
+        )
+        for create, contract in contracts.items()
     }
 
 
