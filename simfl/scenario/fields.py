@@ -1,6 +1,6 @@
 """What one field of the scenario's schema takes: a mapping, components, a value with a unit."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -11,7 +11,7 @@ from simfl.core.code import is_code
 from simfl.core.registry import Registry
 from simfl.core.units.fields import Quantity, Share
 from simfl.scenario.distributions.base import ANY_NUMBER
-from simfl.scenario.language.place import Location
+from simfl.scenario.language.place import Key, Location
 from simfl.scenario.parts.part import Part
 
 _STEPS: Mapping[Any, str] = {Union: "", UnionType: "", Annotated: "", dict: ".*"}
@@ -38,6 +38,27 @@ def model_within(model: type[BaseModel], path: Location) -> type[BaseModel] | No
         inner = None if field is None else mapping_of(field)
         if inner is None:
             return None
+        model = inner
+    return model
+
+
+def mapping_at(model: type[BaseModel] | None, path: Sequence[Key]) -> type[BaseModel] | None:
+    """Return the model of the mapping at `path` of `model`, as pydantic's errors have it.
+
+    As `model_within`, but through lists and names of the user's own, too, which are in such a path,
+    as is what kind of value was meant of several that may stand there.
+    """
+    steps = iter(path)
+    for key in steps:
+        if model is None:
+            break
+        if str(key).endswith((model.__name__, f", {model.__name__}]")):
+            continue
+        field = by_name(model, str(key))
+        inner = None if field is None else mapping_of(field)
+        if field is not None and inner is None:
+            part, items = part_of(field)
+            inner = part if items and next(steps, None) is not None else None
         model = inner
     return model
 

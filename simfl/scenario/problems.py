@@ -12,12 +12,11 @@ from pydantic import BaseModel, ValidationError
 
 from simfl.core.registry import NESTED
 from simfl.scenario.document import Document, within
-from simfl.scenario.fields import by_name, model_within
+from simfl.scenario.fields import by_name, mapping_at
 from simfl.scenario.hints import Unknown, describes
 from simfl.scenario.language.place import Key, Location, Place, dotted
 from simfl.scenario.language.yaml_builder import MOST_PROBLEMS
 from simfl.scenario.parts.experiment import Experiment
-from simfl.scenario.parts.fleet import Group
 from simfl.scenario.parts.part import WORKED_OUT
 from simfl.scenario.wording import message_of
 
@@ -94,7 +93,7 @@ def _unfold(
         elif error["type"] == "extra_forbidden":
             *above, key = error["loc"]
             missing = [str(loc[-1]) for loc in lacking if list(loc[:-1]) == above]
-            told = Unknown(path, error["input"], _below(model, above), missing)
+            told = Unknown(path, error["input"], mapping_at(model, above), missing)
             yield Problem(path, f"unknown key {str(key)!r}{told.hint(data)}", at_key=True)
         elif error["type"] == "too_short" and len(error["input"]):
             continue  # its items are wrong, and told of themselves
@@ -104,14 +103,14 @@ def _unfold(
         elif error["type"] == "missing":
             *above, key = error["loc"]
             misspelt = [str(loc[-1]) for loc in unknown if list(loc[:-1]) == above]
-            owner = _below(model, above)
+            owner = mapping_at(model, above)
             told_there = any(describes(owner, str(key), word) for word in misspelt)
             if not told_there and not get_close_matches(str(key), misspelt, n=1):
-                yield Problem(path[:-1], f"missing key {str(key)!r}{_when_worked_out(owner, key)}")
+                yield Problem(path[:-1], f"{_MISSING} {str(key)!r}{_when_worked_out(owner, key)}")
         else:
-            owner = _below(model, error["loc"][:-1])
+            owner = mapping_at(model, error["loc"][:-1])
             field = None if owner is None or not path else by_name(owner, str(path[-1]))
-            message = message_of(error, path, _below(model, error["loc"]), field)
+            message = message_of(error, path, mapping_at(model, error["loc"]), field)
             named = path[-1:] == ("[key]",)  # as pydantic says that the key itself is wrong
             yield Problem(path[:-1] if named else path, message, at_key=named)
 
@@ -122,31 +121,35 @@ def _when_worked_out(owner: type[BaseModel] | None, key: Key) -> str:
     return "" if field is None or WORKED_OUT not in field.metadata else f": {field.description}"
 
 
-def _below(model: type[BaseModel] | None, path: Sequence[Key]) -> type[BaseModel] | None:
-    """Return the model of what stands at a path of `model`'s mapping (None: not known)."""
-    named = tuple(key for key in path if isinstance(key, str))
-    if model is not None and issubclass(model, Experiment) and named[:1] == ("fleet",):
-        return model_within(Group, named[1:])
-    return None if model is None else model_within(model, named)
-
-
-_OTHER_KIND = re.compile("expected a (list|mapping)[^,]*, got ")
+_OTHER_KIND = re.compile("expected a (list|mapping).*, got ")
+_MISSING = "missing key"
 
 
 def merged(document: Document, problems: Sequence[Problem]) -> list[Problem]:
     """Return the problems, those of a union's members (whose paths lead beyond the data) as one.
 
-    Where the value is of the kind that a member wants, what others would want is left out.
+    Where the value is of the kind that a member wants, what others would want is left out: so it
+    is where a member found fault with a piece of the value, which is told where that stands.
     """
     plain: list[Problem] = []
-    beyond: dict[Location, dict[str, None]] = {}
+    beyond: dict[Location, dict[str, dict[str, None]]] = {}
+    of_pieces: dict[Location, dict[str, list[Problem]]] = {}
     for problem in problems:
         real, rest = within(document.data, problem.path)
-        if rest:
-            beyond.setdefault(real, {})[problem.message] = None
-        else:
+        if not rest:
             plain.append(replace(problem, path=real))
-    for real, messages in beyond.items():
+            continue
+        member, *piece = rest
+        path, unknown = within(document.data, (*real, *piece))
+        if not unknown and (piece or problem.message.startswith(_MISSING)):
+            told = replace(problem, path=path)
+            of_pieces.setdefault(real, {}).setdefault(str(member), []).append(told)
+        else:
+            beyond.setdefault(real, {}).setdefault(str(member), {})[problem.message] = None
+    for real, members in beyond.items():
+        picked = of_pieces.get(real, members)
+        messages = {m: None for member in members if member in picked for m in members[member]}
         meant = [message for message in messages if not _OTHER_KIND.match(message)]
-        plain.append(Problem(real, "; or ".join(meant or messages)))
-    return plain
+        if messages:
+            plain.append(Problem(real, "; or ".join(meant or messages)))
+    return [*plain, *(p for told in of_pieces.values() for own in told.values() for p in own)]
