@@ -11,6 +11,7 @@ from simfl.core.arguments import called
 from simfl.core.registry import Registry
 from simfl.errors import MEANT, listed_hint, nearest
 from simfl.scenario.criteria import measured_names
+from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.fields import by_name, fits, option_names, takes
 from simfl.scenario.keys import Key, keys, plain
 from simfl.scenario.language.place import Location, dotted
@@ -54,11 +55,13 @@ class Unknown:
         2. A missing key whose description has the word.
         3. A key beside it that differs in a letter.
         4. A key elsewhere that is called so and takes such a value.
-        5. A key beside it that is spelt alike, or begins so; or else one elsewhere.
-        6. An option of other components.
-        7. A key elsewhere that is called so, where the value may only lack its unit.
-        8. A key beside it, or else one elsewhere, whose description has the word.
-        9. All keys beside it.
+        5. An option of other distributions.
+        6. A key beside it that is spelt alike, or begins so, or whose description has the word
+           and which takes such a value; or else one elsewhere that is spelt alike.
+        7. An option of other components.
+        8. A key elsewhere that is called so, where the value may only lack its unit.
+        9. A key beside it, or else one elsewhere, whose description has the word.
+        10. All keys beside it.
         """
         return next(filter(None, self._hints(data)), "")
 
@@ -76,19 +79,22 @@ class Unknown:
         if paths == [self.name]:  # which alone says nothing
             yield f"; did you mean {self.name!r} at the top of the scenario?"
         yield _listed(paths)  # 4
-        yield _meant(nearest(self.name, possible))  # 5
+        yield self._of_distributions()  # 5
+        yield _meant(nearest(self.name, possible))  # 6
         begun = [name for name in possible if name.startswith(f"{self.name}_")]
         yield _listed([name for name in begun if self._taken_by(name)])
+        told = [name for name in beside if describes(self.owner, name, self.name)]
+        yield _listed([name for name in told if self._taken_by(name)])
         yield _listed(_called(_alike(self.name, {key.last for key in fitting.values()}), fitting))
         above = plain(dotted(self.path[:-1]))
         kinds = (key.members for path, key in elsewhere.items() if plain(path) == above)
-        yield self._of_others(next(kinds, None))  # 6
+        yield self._of_others(next(kinds, None))  # 7
         unitless = type(self.value) in (int, float)  # told once the key is where it belongs
-        paths = _called(self.name, elsewhere if unitless else {})  # 7
-        paths = paths or [name for name in beside if describes(self.owner, name, self.name)]  # 8
+        paths = _called(self.name, elsewhere if unitless else {})  # 8
+        paths = paths or told  # 9
         paths = paths or [path for path, key in elsewhere.items() if self._told_by(key)]
         yield _listed(paths) if len(paths) <= MOST else ""
-        yield nearest(self.name, beside)  # 9
+        yield nearest(self.name, beside)  # 10
 
     def _as_target(self) -> str:
         """Return how a value of what evaluations measure is written where a target may stand."""
@@ -103,9 +109,17 @@ class Unknown:
             return ""
         if self.value in (names := members.names()):
             return f"; the name is written `name: {self.value}`"
-        having = [name for name in names if by_name(members.get(name), self.name) is not None]
+        return self._option_of(members.kind, {name: members.get(name) for name in names})
+
+    def _of_distributions(self) -> str:
+        """Return which distributions have such an option, if it stands in one that has not."""
+        draws = DISTRIBUTIONS if self.owner in DISTRIBUTIONS.values() else {}
+        return self._option_of("distribution", draws)
+
+    def _option_of(self, kind: str, members: Mapping[str, type[BaseModel]]) -> str:
+        having = [name for name, member in members.items() if by_name(member, self.name)]
         listed = " or ".join(map(repr, having))
-        return f"; it is an option of {members.kind} {listed}" if 0 < len(having) <= MOST else ""
+        return f"; it is an option of {kind} {listed}" if 0 < len(having) <= MOST else ""
 
     def _fits(self, name: str) -> bool:
         field = None if self.owner is None else by_name(self.owner, name)
@@ -117,7 +131,7 @@ class Unknown:
 
     def _told_by(self, key: Key) -> bool:
         """Return whether a key's description has the word, and it takes what is written so."""
-        if key.members is not None or key.part is not None:
+        if key.members is not None or key.part is not None or self.name in BOUNDS:
             return False
         has_it = self.name in _words(key.field.description)
         written = (self.value, {self.name: self.value})
