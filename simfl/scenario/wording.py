@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from simfl.core.component import Component
 from simfl.core.units.quantity import BETWEEN, NUMBERS
 from simfl.core.words import LONGEST_TEXT
 from simfl.errors import MEANT, NameNotFound, nearest
@@ -64,6 +65,8 @@ def message_of(
     kind, value = str(error["type"]), error.get("input")
     got = f", got {_short(value)}"
     if isinstance(not_found := context.get("error"), NameNotFound):
+        if str(not_found.name).lower() == "none" and (default := _default_name(field)):
+            return f"unknown {not_found.kind} {not_found.name!r}; left out, it is {default!r}"
         from simfl.scenario.reference.namesakes import with_namesakes  # has components imported
 
         return with_namesakes(not_found)
@@ -94,6 +97,12 @@ def message_of(
     if kind == "too_long":
         return f"expected at most {context['max_length']:,} of them"
     return str(error["msg"])
+
+
+def _default_name(field: FieldInfo | None) -> str:
+    """Return the name of the component that a field left out stands for ("": there is none)."""
+    default = None if field is None else field.get_default(call_default_factory=True)
+    return default.name if isinstance(default, Component) else ""
 
 
 def _open(model: type[BaseModel]) -> bool:
