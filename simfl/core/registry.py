@@ -145,8 +145,9 @@ class Registry(Generic[C]):
             self._import(name)
         if name in self.classes:
             return self.classes[name]
-        if ":" not in name:
-            file = own_file(name)
+        file, colon, attribute = name.partition(":")
+        if not colon or not attribute.isidentifier():
+            file = own_file(file)
             own = f"; {self.one} of your own is written '{file}:Name'" if file else ""
             raise NameNotFound(self.kind, name, self.classes, own)
         try:

@@ -76,6 +76,7 @@ BROKEN = {
     "half a pair": ("workload: {name: coreset, method: k_medoids}", "workload: {name: fedsae, start: [3]}", "21:35: training.workload.start", "expected 2 of them, got [3]"),
     "no name": ("selection: uniform", 'selection: ""', "26:12: selection", "unknown selector ''; expected one of: afl, "),
     "none of what there always is": ("selection: uniform", "selection: none", "26:12: selection", "unknown selector 'none'; left out, it is 'uniform'\n"),
+    "a time for a name": ("selection: uniform", "selection: 12:30", "26:12: selection", "unknown selector '12:30'; expected one of: afl"),
     "one pattern": ("model: logistic_regression", "model: {name: logistic_regression, frozen: '*.bias'}", "6:44: model.frozen", "expected a list, got '*.bias'; write it `['*.bias']`"),
     "a pattern without quotes": ("model: logistic_regression", "model: {name: logistic_regression, frozen: [*.bias]}", "6:46: is no valid YAML", "text that begins with * stands in quotes"),
     "a pattern that fits nothing": ("model: logistic_regression", "model: {name: logistic_regression, frozen: [1.bias, fc.*]}", "6:44: model.frozen", "no parameter is called like 'fc.*'; there are 1.weight, 1.bias"),
