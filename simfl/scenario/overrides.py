@@ -121,7 +121,8 @@ def parse_path(text: str, source: str) -> Location:
     Raises:
         ScenarioError: it is no path.
     """
-    if not re.fullmatch(r"[^.\[\]\s]+(?:\.[^.\[\]]+|\[\d+\])*", text):
+    undecoded = any("\ud800" <= letter <= "\udfff" for letter in text)  # of another encoding
+    if undecoded or not re.fullmatch(r"[^.\[\]\s]+(?:\.[^.\[\]]+|\[\d+\])*", text):
         raise ScenarioError(f"{source}: {text!r} is no path; expected one such as fleet[0].count")
     keys = re.findall(r"[^.\[\]]+", text)
     return tuple(int(key) if key.isascii() and key.isdigit() else key for key in keys)

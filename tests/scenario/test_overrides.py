@@ -106,6 +106,7 @@ def test_places_follow_the_changes() -> None:
         ("training.epochs.x=4", "training.epochs is 5, which has no 'x'"),
         ("model", "expected PATH=VALUE"),
         ("a b=4", "is no path"),
+        ("rounds.\udcff=4", "is no path"),  # so Python has a byte that is no UTF-8
     ],
 )
 def test_changes_that_can_not_be_made(change: str, words: str) -> None:
