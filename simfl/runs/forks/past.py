@@ -27,12 +27,18 @@ def shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list[
     lines = list(event_lines(folder))
     times_s = [decode(line)["t"] for line in lines]
     last_s = times_s[-1] if times_s else 0.0
+    latest_s = max((time_s for time_s in times_s if time_s < last_s), default=0.0)
     if at_s == math.inf:
-        at_s = max((time_s for time_s in times_s if time_s < last_s), default=0.0)
+        at_s = latest_s
     if not at_s > 0:  # nor is it after or before any number that is none
         raise InputError(
             f"a fork begins after 0 s, not at {at_s:g} s; for other rules from the start, run the "
             "scenario"
+        )
+    if not latest_s > 0:
+        raise InputError(
+            f"{folder} is recorded until {last_s:g} s, and has no instant before that at which a "
+            "fork could begin; for other rules from the start, run the scenario"
         )
     shared = sum(time_s <= at_s for time_s in times_s)
     if shared == len(lines):
