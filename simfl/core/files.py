@@ -21,16 +21,19 @@ NAMED_WRONGLY = (
 
 
 def similar_file(path: Path, suffixes: Sequence[str] = ()) -> str:
-    """Return a hint at a file beside `path` with a similar name ("": there is none).
+    """Return a hint at a file beside `path` with a similar name, or at what a link leads to.
+
+    ("": there is none.)
 
     Args:
         path: of a file that is not there.
         suffixes: which the file may have (none: that of `path`).
     """
+    if path.is_symlink():
+        return f"; it is a link to {os.readlink(path)}, which is not there"
     wanted = suffixes or (path.suffix,)
     try:
-        there = (file for file in path.parent.iterdir() if file.name != path.name)  # a broken link
-        files = [file for file in there if file.suffix in wanted]
+        files = [file for file in path.parent.iterdir() if file.suffix in wanted]
     except OSError:
         return ""
     names = {file.stem: str(file) for file in sorted(files)}

@@ -226,7 +226,8 @@ def test_no_such_file_with_a_hint(here: Path, capsys: pytest.CaptureFixture[str]
     assert refused(capsys, "validate", "nowhere/s.yaml") == "nowhere/s.yaml: no such file\n"
     assert refused(capsys, "validate", ".") == ".: is a folder, expected a YAML file\n"
     Path("link.csv").symlink_to("nowhere")
-    assert "file or directory\n" in refused(capsys, "calibrate", "link.csv"), "not itself"
+    broken = "file or directory; it is a link to nowhere, which is not there\n"
+    assert broken in refused(capsys, "calibrate", "link.csv")
 
 
 def test_a_scenario_that_comes_with_simfl_is_offered(
