@@ -55,7 +55,7 @@ def _of_samples(scenario: Scenario) -> Iterator[Caution]:
         yield (
             ("data", "partition"),
             f"{each:,} of {known:,} samples for each client, who so holds some several times"
-            + (": what `local_validation` keeps aside is trained on, too" if aside else ""),
+            + ("; what it keeps aside by `local_validation` others train on" if aside else ""),
         )
 
 

@@ -107,14 +107,15 @@ def test_free_probes_of_who_makes_none_are_told() -> None:
 
 @pytest.mark.parametrize("partition", ["dirichlet_skewness", "skewness"])
 def test_more_samples_for_each_client_than_there_are_are_told(partition: str) -> None:
-    """A FedACS client of 800 samples trained on its default of 2,000, copies kept aside too."""
+    """A FedACS client of 800 samples trained on its default of 2,000: so it trains on what others
+    keep aside, though on none that it keeps aside itself."""
     data = TINY["data"] | {"dataset": {"name": "synthetic_images", "samples": 800}}
     dealt = data | {"partition": {"name": partition, "samples": 801}}
     [(path, text)] = told(data=dealt).items()
     assert path == "data.partition"
     assert text == "801 of 800 samples for each client, who so holds some several times"
     [text] = told(data=dealt | {"local_validation": 0.1}).values()
-    assert text.endswith("several times: what `local_validation` keeps aside is trained on, too")
+    assert text.endswith("several times; what it keeps aside by `local_validation` others train on")
     assert told(data=data | {"partition": {"name": partition, "samples": 800}}) == {}
 
 
