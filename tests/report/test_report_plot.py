@@ -1,6 +1,7 @@
 """`simfl plot`: the lines and bands are the statistics of the runs, in the size asked for."""
 
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -295,3 +296,14 @@ class TestCommand:
         assert main(["plot", str(runs[0].folder), *options]) == 2
         assert told in capsys.readouterr().err
         assert not list(tmp_path.glob("a.*"))
+
+    @pytest.mark.parametrize("variable", ["MPLBACKEND", "SOURCE_DATE_EPOCH"])
+    def test_what_the_environment_says_wrongly_is_told(
+        self, variable: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv(variable, "nonsense")
+        monkeypatch.delitem(sys.modules, "matplotlib")  # which reads it once
+        assert main(["plot", "nowhere", "--out", "a.pdf"]) == 2
+        told = capsys.readouterr().err
+        assert told.startswith(f"error: the variable {variable}: ")
+        assert "'nonsense'" in told
