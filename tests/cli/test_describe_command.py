@@ -210,7 +210,7 @@ def test_a_key_of_a_section_is_described_with_a_space_for_the_dot(
             capsys, "describe", f"{section}.{key}"
         )
     assert main(["describe", "rounds", "stpo"]) == 2
-    assert "unknown kind 'rounds'" in capsys.readouterr().err
+    assert "unknown key of rounds 'stpo'; did you mean 'stop'?" in capsys.readouterr().err
 
 
 def test_columns_of_runs_are_described(capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,7 +41,13 @@ def describe(
     from simfl.runs.folder import columns
     from simfl.scenario.keys import find
     from simfl.scenario.reference.describe import Description
-    from simfl.scenario.reference.describe_key import KeyDescription, also, described, lists
+    from simfl.scenario.reference.describe_key import (
+        KeyDescription,
+        also,
+        described,
+        keys_within,
+        lists,
+    )
 
     if name is None and lists(kind):
         list_(kind, as_json)
@@ -51,9 +57,11 @@ def describe(
     with shared.importing(allow_code):
         try:
             descriptions = described(kind) if name is None else [Description.find(kind, name)]
-        except NameNotFound:
+        except NameNotFound as error:
             if name is not None and find(path := f"{kind}.{name}"):  # a section, and a key in it
                 descriptions = described(path)
+            elif name is not None and error.kind == "kind" and (keys := keys_within(kind)):
+                raise NameNotFound(f"key of {kind}", name, keys) from None
             elif not written and kind in {command.name for command in app.registered_commands}:
                 raise InputError(f"{kind!r} is a command; see `simfl {kind} --help`") from None
             elif not written:

@@ -90,6 +90,11 @@ def described(word: str) -> list[Description] | list[KeyDescription]:
     raise NameNotFound("component or key", word, known | keys, else_=where)
 
 
+def keys_within(section: str) -> list[str]:
+    """Return the names of the keys in a section of a scenario (none: it is no section)."""
+    return sorted({key.last for key in all_keys() if plain(key.above) == plain(section)})
+
+
 def lists(word: str) -> bool:
     """Return whether `word` is a kind's alone: no component's, and no section of a scenario."""
     with suppress(NameNotFound):
