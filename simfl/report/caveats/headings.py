@@ -11,7 +11,10 @@ from simfl.report.caveats import cadence, mishaps, side_by_side
 from simfl.report.formats import SOME
 from simfl.runs.results.grouping import Groups
 
-NAMED = ("Diverged", "Never counted", "No round", "Ended early", "Too little memory", "Cut off")
+NAMED = (
+    "Diverged", "Never counted", "No round", "Ended early", "Last round cut off",
+    "Too little memory", "Cut off",
+)  # fmt: skip
 """Headings of caveats that begin with a variant's name."""
 NOT_MEANT = "Perhaps not meant"
 """Heading of those that begin with a key of a scenario, and say nothing without it."""
@@ -39,6 +42,7 @@ def caveats(
         "Never counted": mishaps.unheard(groups),
         "No round": mishaps.roundless(groups),
         "Ended early": mishaps.ended_early(groups),
+        "Last round cut off": mishaps.after_last_round(groups),
         "Over budget": mishaps.overspent(groups),
         "Too little memory": mishaps.short_of_memory(groups),
         NOT_MEANT: not_meant(groups),

@@ -15,6 +15,8 @@ STOPS = ("rounds", "time", "accuracy", "target", "bytes", "energy")
 """What `rounds.stop` ends a run by; whatever else ended one came before."""
 MORE = 0.01
 """Share of a budget that was used beyond it, or of bytes cut off, from which on that is told."""
+TAIL = 0.2
+"""Share of a run's time that came after its last round, from which on that is told."""
 BUDGETS = (
     ("bytes", DATA_SIZE, formats.size, lambda run: float(run.total_bytes)),
     ("energy", ENERGY, formats.energy, lambda run: run.total_energy_j),
@@ -118,6 +120,24 @@ def ended_early(groups: Groups) -> list[str]:
         f"{formats.listed(names, SOME)} ended before `rounds.stop` was reached: {why}."
         for why, names in by_reason.items()
     ]
+
+
+def after_last_round(groups: Groups) -> list[str]:
+    """Say whose runs went on for long after their last round: what is known of them ends there."""
+    told = []
+    for name, runs in groups.items():
+        ends_s = {run: float(run.of_rounds("end_s")[-1]) for run in runs if run.n_rounds}
+        shares = {run: 1 - ends_s[run] / run.end_s for run in ends_s if run.end_s > 0}
+        run = max(shares, key=lambda run: shares[run], default=None)
+        if run is not None and shares[run] >= TAIL:
+            seed = f" (seed {run.seed})" if len(runs) > 1 else ""
+            told.append(
+                f"{name}: {formats.percent(shares[run], 0)} of its "
+                f"{formats.duration(run.end_s)}{seed} came after its last round had ended, at "
+                f"{formats.duration(ends_s[run])}: what is told by round, such as curves, stops "
+                "there."
+            )
+    return _some(told)
 
 
 def overspent(groups: Groups) -> list[str]:

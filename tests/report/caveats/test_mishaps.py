@@ -4,6 +4,7 @@ from pathlib import Path
 
 from simfl import Scenario, load, run
 from simfl.report.caveats.mishaps import (
+    after_last_round,
     cut_off,
     diverged,
     ended_early,
@@ -88,6 +89,22 @@ def test_a_run_that_could_not_go_on_says_so(run_tiny: RunTiny) -> None:
     [two] = ended_early({"tiny": [drained, run_tiny()]})
     assert two.startswith("tiny (1 of 2 seeds, at ")
     assert ended_early({"tiny": [run_tiny()]}) == []
+
+
+def test_where_a_run_went_on_for_long_after_its_last_round_curves_are_said_to_stop(
+    run_tiny: RunTiny,
+) -> None:
+    """A page said "12 h" of a run whose curves stopped at 4.8 h; only `simfl explain` told why."""
+    whole = run_tiny()
+    first_s, second_s = whole.of_rounds("end_s")[:2].tolist()
+    stop_s = first_s + 0.9 * (second_s - first_s)
+    result = run_tiny({"rounds.stop": {"time": f"{stop_s} s"}})
+    [told] = after_last_round({"tiny": [result]})
+    share = 100 * (1 - first_s / stop_s)
+    assert told.startswith(f"tiny: {share:.0f}% of its ")
+    assert ("Last round cut off", told) in notes({"tiny": [result]})
+    assert after_last_round({"tiny": [whole]}) == []
+    assert "(seed 0) came after its last" in after_last_round({"tiny": [whole, result]})[0]
 
 
 def test_what_the_end_of_a_run_cut_off_is_told_apart_from_waste(run_tiny: RunTiny) -> None:
