@@ -9,13 +9,13 @@ from typing import Literal
 
 import numpy as np
 
+from simfl.build.kept_aside import hold_out, keep_aside, pooled, shuffled
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import ClientData, OnDemand, Samples, side_by_side
 from simfl.components.datasets.rearrange import rearranged
 from simfl.components.datasets.seeded_libraries import seeded_libraries
 from simfl.components.datasets.soundness import require_sound
 from simfl.components.partitions.base import Partition, Source
-from simfl.core.apportion import whole_share
 from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.component import Component
@@ -74,16 +74,15 @@ def federate(
         return lazy, _sound_test(dataset, lazy)
     corpus = _loaded(dataset, folder, seeds)
     if partition.pools_test:
-        corpus = _pooled(corpus)
+        corpus = pooled(corpus)
     dealt = _deal(dataset, partition, corpus, clients, seeds)
     if partition.deals_natural:
         corpus = _without_test_of_others(corpus, dealt)
     if partition.pools_test:
-        corpus, dealt = _hold_out(corpus, dealt, test_share, seeds)
+        corpus, dealt = hold_out(corpus, dealt, test_share, seeds)
     if partition.deals_natural and local_validation > 0:
-        dealt = _shuffled(dealt, seeds)
-    cuts = [_cut(rows, max(whole_share(1 - local_validation, len(rows)), 1)) for rows in dealt]
-    train, validation = [cut[0] for cut in cuts], [cut[1] for cut in cuts]
+        dealt = shuffled(dealt, seeds)
+    train, validation = keep_aside(dealt, local_validation)
     return _client_by_client(corpus, train, validation), corpus.test
 
 
@@ -172,34 +171,6 @@ def _check_rows(dealt: list[Ids], samples: int) -> None:
         expect(low >= 0 and high < samples, f"rows from 0 to {samples - 1}", f"{low} to {high}")
 
 
-def _shuffled(dealt: list[Ids], seeds: Seeds) -> list[Ids]:
-    """Shuffle the rows of each client, as partitions do that deal them."""
-    return [
-        rows[seeds.stream("data", "validation", client).permutation(len(rows))]
-        for client, rows in enumerate(dealt)
-    ]
-
-
-def _cut(rows: Ids, first: int) -> tuple[Ids, Ids]:
-    """Return the `first` of a client's `rows`, and the others.
-
-    A row that was dealt more than once is on one side with all its copies: nobody is measured on
-    what it trains on.  There may then be fewer first ones.
-    """
-    if first >= len(rows):
-        return rows, rows[:0]
-    _, places, which, copies = np.unique(
-        rows, return_index=True, return_inverse=True, return_counts=True
-    )
-    if len(places) == len(rows):
-        return rows[:first], rows[first:]
-    order = np.argsort(places)
-    ends = np.cumsum(copies[order])
-    is_first = np.empty(len(places), dtype=np.bool_)
-    is_first[order] = ends <= max(first, ends[0])
-    return rows[is_first[which]], rows[~is_first[which]]
-
-
 def _client_by_client(corpus: Corpus, train: list[Ids], validation: list[Ids]) -> ClientData:
     """Lay each client's samples side by side: its batches are gathered faster from there.
 
@@ -235,25 +206,3 @@ def _without_test_of_others(corpus: Corpus, dealt: list[Ids]) -> Corpus:
     if not len(rows):
         raise Unfit("partition", "none of the clients that take part has a test sample")
     return replace(corpus, test=Samples(corpus.test.x[rows], corpus.test.y[rows]))
-
-
-def _pooled(corpus: Corpus) -> Corpus:
-    """Return `corpus` with its test samples put behind its training samples."""
-    x = np.concatenate([corpus.train.x, corpus.test.x])
-    y = np.concatenate([corpus.train.y, corpus.test.y])
-    return Corpus(Samples(x, y), corpus.test, corpus.classes)
-
-
-def _hold_out(
-    corpus: Corpus, dealt: list[Ids], test_share: float, seeds: Seeds
-) -> tuple[Corpus, list[Ids]]:
-    """Cut a test part from each client's own rows; the test set is their union."""
-    train, test = [], []
-    for client, rows in enumerate(dealt):
-        shuffled = rows[seeds.stream("data", "hold_out", client).permutation(len(rows))]
-        cut = whole_share(1 - test_share, len(rows))
-        train.append(shuffled[:cut])
-        test.append(shuffled[cut:])
-    rows = np.concatenate(test)
-    tested = Samples(corpus.train.x[rows], corpus.train.y[rows])
-    return Corpus(corpus.train, tested, corpus.classes), train
