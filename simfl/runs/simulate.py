@@ -1,29 +1,20 @@
 """One run: the clock from its start to its end, and what came of it in the run's folder."""
 
-import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from simfl.build.builder import Builder
 from simfl.components.datasets.elsewhere import Elsewhere
-from simfl.coordinators.base import BaseCoordinator
-from simfl.coordinators.replaying import ReplayingCoordinator
-from simfl.core.arguments import called
 from simfl.core.code import is_code
 from simfl.core.files import write_output
 from simfl.core.machine.garbage import few_collections
 from simfl.errors import RunError, SimflError
-from simfl.runs.folder import checkpoint as checkpoints
-from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.folder import (
     PROVENANCE,
     SUMMARY,
-    event_lines,
-    event_log,
     is_run,
     read_provenance,
     resuming,
@@ -36,14 +27,12 @@ from simfl.runs.hidden_chance import telling_of_hidden_chance
 from simfl.runs.lost_memory import telling_of_lost_memory
 from simfl.runs.privacy import privacy_spent
 from simfl.runs.progress import Reporter
+from simfl.runs.recorded_server import recorded_server
 from simfl.runs.results.result import RunResult
 from simfl.scenario.checks import components
-from simfl.sim.coordinator import Coordinator
 from simfl.sim.rounds import main
 from simfl.sim.server.server import Server
 from simfl.sim.timeline import Listener, Timeline
-
-_LOG = logging.getLogger(__name__)
 
 AT = "\nit was at "
 """Where a run failed, behind why it did."""
@@ -85,7 +74,7 @@ def simulate(
     noting = _noting_failure(folder, timeline, summary, again)
     with noting, telling_of_hidden_chance(parts), telling_of_lost_memory(parts):
         with closing(Recorder(folder, builder.settings.metrics)) as recorder:
-            server, answers = _recorded_server(folder, builder, timeline, recorder, every_s)
+            server, answers = recorded_server(folder, builder, timeline, recorder, every_s)
             timeline.listen(summary.listen, summary.kinds)
             for listener in listeners:
                 timeline.listen(listener)
@@ -131,30 +120,6 @@ def _noting_failure(
         raise type(error)(
             f"{error}{AT}{timeline.now:g} s of virtual time; once that is mended, {again}"
         ) from error
-
-
-def _recorded_server(
-    folder: Path, builder: Builder, timeline: Timeline, recorder: Recorder, every_s: float
-) -> tuple[Server, Coordinator]:
-    """Return a server that goes on from the last checkpoint, and who answers it."""
-    coordinator = builder.coordinator
-    if recorder.log != "full" or not coordinator.state_dict():
-        if recorder.log != "full" and recorder.resumes and not builder.time_only:
-            _LOG.warning(
-                "%s was recorded with --log %s, which can't be replayed: it trains from the start "
-                "again, and is checked against what is recorded",
-                folder, recorder.log,
-            )  # fmt: skip
-        timeline.listen(recorder.listen, recorder.kinds)
-        return builder.server(timeline, coordinator), coordinator
-    checkpoint = checkpoints.load(folder, recorder.events.before)
-    answers = _coordinator(coordinator, checkpoint, folder)
-    server = builder.server(timeline, answers)
-    timeline.listen(recorder.listen)
-    skip = 0 if checkpoint is None else checkpoint["events"]
-    saves = checkpoints.Checkpoints(folder, coordinator.state_dict, every_s)
-    timeline.listen(_saver(saves, skip, recorder, server), ("round", "dispatched"))
-    return server, answers
 
 
 def _write_results(
@@ -204,54 +169,3 @@ def _summary(
         },
         "events_sha256": recorder.events.digest,
     }
-
-
-def _coordinator(
-    coordinator: BaseCoordinator, checkpoint: Mapping[str, Any] | None, folder: Path
-) -> Coordinator:
-    """Return who answers the server: the records up to the checkpoint, if there is one, first."""
-    if checkpoint is None:
-        return coordinator
-    past = _recorded(folder, checkpoint["events"])
-
-    def take_over() -> None:
-        try:
-            coordinator.load_state_dict(checkpoint["coordinator"])
-        except Exception as error:
-            raise RunError(
-                "what a checkpoint holds does not fit the components any more "
-                f"({type(error).__name__}: {error}); delete the folder `checkpoint`"
-            ) from error
-
-    return ReplayingCoordinator(coordinator, past, take_over)
-
-
-def _recorded(folder: Path, events: int) -> Iterator[dict[str, Any]]:
-    """Yield the first `events` of a run's log.
-
-    Raises:
-        RunError: a line is none; names it, and what helps.
-    """
-    for number, line in enumerate(islice(event_lines(folder), events), start=1):
-        try:
-            yield decode(line)
-        except RunError as error:
-            anew = called("`--overwrite`", "overwrite=True")
-            told = f"{event_log(folder)}: line {number}: {error} ({anew} begins anew)"
-            raise RunError(told) from error
-
-
-def _saver(
-    saves: checkpoints.Checkpoints, skip: int, recorder: Recorder, server: Server
-) -> Listener:
-    """Return what saves the state now and then, once more than `skip` events are recorded."""
-
-    def offer(_time_s: float, _kind: str, _facts: dict[str, Any]) -> None:
-        # The state is that of all events before the one just noted; not while a selector waits
-        # for answers, which are no part of it.
-        before = recorder.events.count - 1
-        if before > skip and saves.due and not server.selection.under_way:
-            recorder.flush()
-            saves.save(before)
-
-    return offer
