@@ -256,7 +256,7 @@ ENDLESS = [
     ("rounds.policy", "Endless", "round policy '{}', in round 1"),
     ("rounds.policy", "EndlessHelper", "round policy '{}', in round 1"),
     ("data.dataset", "FaultyData", "dataset '{}', being loaded"),
-    ("model", "FaultyModel", "model '{}', being measured"),
+    ("model", "FaultyModel", "model '{}', being tried"),
 ]
 
 
