@@ -46,8 +46,9 @@ class Edges:
     def carried(self, edge: int, direction: Direction) -> None:
         """Book that a model has come over the backhaul: down to an edge, or up to the cloud."""
         size = self.state.settings.prices.model_bytes
-        facts = {"edge": edge, "direction": direction, "bytes": size}
-        self.state.note("backhaul", round=self.state.round, **facts)
+        self.state.note(
+            "backhaul", round=self.state.round, edge=edge, direction=direction, bytes=size
+        )
         self.accounting.book_backhaul(direction, size)
 
     def aggregate(
