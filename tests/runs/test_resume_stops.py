@@ -156,7 +156,12 @@ class Ended(RoundRobin):
             signal.raise_signal(int(os.environ["SIGNAL"]))
         return super().select(view, *rest)
 """
-RUN = "import sys; from simfl.cli import main; sys.exit(main())"
+RUN = (
+    "import signal, sys\n"
+    "signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as in a terminal\n"
+    "from simfl.cli import main\n"
+    "sys.exit(main())"
+)
 
 
 @pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGHUP])
