@@ -50,14 +50,15 @@ class Tifl(Selector):
     )
 
     _duration_s: Floats | None = PrivateAttr(default=None)
-    _chances: Floats | None = PrivateAttr(default=None)
-    _losses: Floats | None = PrivateAttr(default=None)
-    _credits: Floats | None = PrivateAttr(default=None)
-    _current: int = PrivateAttr(default=-1)
-    _last: int = PrivateAttr(default=-1)  # 0-based round of the last selection
+    # By number of the server's tier or edge, each of which looks at its own clients:
+    _chances: dict[int, Floats] = PrivateAttr(default_factory=dict)
+    _losses: dict[int, Floats] = PrivateAttr(default_factory=dict)
+    _credits: dict[int, Floats] = PrivateAttr(default_factory=dict)
+    _current: dict[int, int] = PrivateAttr(default_factory=dict)
+    _last: dict[int, int] = PrivateAttr(default_factory=dict)  # 0-based round of the last selection
 
     def _is_due(self, view: View) -> bool:
-        return is_due(self.interval, self._last, view.round - 1)
+        return is_due(self.interval, self._last.get(view.part, -1), view.round - 1)
 
     @override
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
@@ -75,11 +76,11 @@ class Tifl(Selector):
         tier = self._tiers(view, reports)
         if self._is_due(view) and reports and reports[-1].probe.report == "loss":
             self._judge(view, reports[-1], tier)
-        self._last = view.round - 1
+        self._last[view.part] = view.round - 1
         ids = view.available
         if len(ids) <= k:
             return ids
-        current = self._choose_tier(tier[ids], rng)
+        current = self._choose_tier(view.part, tier[ids], rng)
         inside = ids[tier[ids] == current]
         if len(inside) >= k:
             return np.sort(rng.choice(inside, size=k, replace=False))
@@ -111,7 +112,7 @@ class Tifl(Selector):
     def _judge(self, view: View, report: Reports, tier: Ids) -> None:
         """Change the tiers' chances if the present one did not improve since the last look."""
         loss = spread(report.values, report.clients, view.clients)
-        samples = view.history.samples
+        samples, part = view.history.samples, view.part
         means = np.full(self.tiers, np.nan)
         for number in range(self.tiers):
             members = (tier == number) & np.isfinite(loss)
@@ -119,33 +120,36 @@ class Tifl(Selector):
                 means[number] = np.average(loss[members], weights=samples[members])
         if not np.isfinite(means).any():
             return
-        before, self._losses = self._losses, means
-        if before is None or self._current < 0 or means[self._current] < before[self._current]:
+        before, current = self._losses.get(part), self._current.get(part, -1)
+        self._losses[part] = means
+        if before is None or current < 0 or means[current] < before[current]:
             return
-        open_tiers = np.flatnonzero(self._credit() > 0)
+        open_tiers = np.flatnonzero(self._credit(part) > 0)
         n = len(open_tiers)
         worst_first = open_tiers[np.argsort(-np.nan_to_num(means[open_tiers]), kind="stable")]
         shares = np.arange(n, 0, -1.0) - (1.0 if self.probabilities == "paper" and n > 1 else 0.0)
         chances = np.zeros(self.tiers)
         chances[worst_first] = shares / max(shares.sum(), 1.0)
-        self._chances = chances
+        self._chances[part] = chances
 
-    def _credit(self) -> Floats:
-        if self._credits is None:
+    def _credit(self, part: int) -> Floats:
+        if part not in self._credits:
             share = math.inf if self.rounds is None else float(math.ceil(self.rounds / self.tiers))
-            self._credits = np.full(self.tiers, share if self.credits is None else self.credits)
-        return self._credits
+            given = share if self.credits is None else self.credits
+            self._credits[part] = np.full(self.tiers, given)
+        return self._credits[part]
 
-    def _choose_tier(self, present: Ids, rng: Rng) -> int:
+    def _choose_tier(self, part: int, present: Ids, rng: Rng) -> int:
         """Return one of the tiers that have available clients, and charge it a credit."""
         there = np.isin(np.arange(self.tiers), present)
         if not there.any():
             return -1
-        credit = self._credit()
-        chances = np.ones(self.tiers) if self._chances is None else self._chances
+        credit = self._credit(part)
+        chances = self._chances.get(part, np.ones(self.tiers))
         for allowed in (chances * (credit > 0) * there, (credit > 0) * there, 1.0 * there):
             if allowed.any():
                 break
-        self._current = int(rng.choice(self.tiers, p=allowed / allowed.sum()))
-        self._credits = credit - (np.arange(self.tiers) == self._current) * (credit > 0)
-        return self._current
+        current = int(rng.choice(self.tiers, p=allowed / allowed.sum()))
+        self._credits[part] = credit - (np.arange(self.tiers) == current) * (credit > 0)
+        self._current[part] = current
+        return current

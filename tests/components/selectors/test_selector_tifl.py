@@ -37,7 +37,7 @@ def test_worse_tiers_become_more_likely(probabilities: str, expected: list[float
     server, rng = fleet(), np.random.default_rng(0)
     selector = Tifl.model_validate({"tiers": 3, "interval": 1, "probabilities": probabilities})
     server.play(selector, 2, 2, rng)  # losses stay as they are: no improvement
-    assert selector.state_dict()["_chances"] == pytest.approx(expected)
+    assert selector.state_dict()["_chances"][0] == pytest.approx(expected)
     log = [int(server.choose(selector, 1, rng)[0]) // 5 for _ in range(3000)]
     rate, p = np.bincount(log, minlength=3) / 3000, np.array(expected)
     assert np.all(np.abs(rate - p) <= 4 * np.sqrt(p * (1 - p) / 3000))
@@ -47,7 +47,19 @@ def test_chances_stay_while_the_present_tier_improves() -> None:
     server, selector = fleet(), Tifl(tiers=3, interval=1)
     server.decay = 0.5
     server.play(selector, 5, 2, np.random.default_rng(0))
-    assert selector.state_dict()["_chances"] is None
+    assert selector.state_dict()["_chances"] == {}
+
+
+def test_tiers_and_edges_of_the_server_each_look_at_their_own_clients() -> None:
+    """In each round only who came first did, for all."""
+    server, selector, rng = fleet(), Tifl(tiers=3, interval=1), np.random.default_rng(0)
+    for server.rounds in range(4):  # tiers stay as they are once everybody has been timed
+        for server.part in (0, 1):
+            server.available = np.arange(server.part, 15, 2)
+            server.choose(selector, 2, rng)
+    chances = selector.state_dict()["_chances"]
+    for part in (0, 1):
+        assert chances[part] == pytest.approx([0, 1 / 3, 2 / 3])
 
 
 def test_credits_are_spent() -> None:
@@ -55,16 +67,16 @@ def test_credits_are_spent() -> None:
     log = server.play(selector, 9, 2, np.random.default_rng(0))
     tiers = [chosen[0] // 5 for chosen in log]
     assert np.bincount(tiers).tolist() == [3, 3, 3]  # ceil(7 / 3) each
-    assert selector.state_dict()["_credits"].tolist() == [0, 0, 0]
+    assert selector.state_dict()["_credits"][0].tolist() == [0, 0, 0]
     assert len(server.choose(selector, 2, np.random.default_rng(1))) == 2
 
 
 def test_only_tiers_with_credits_share_the_chances() -> None:
     server, selector = fleet(), Tifl(tiers=3, interval=1, credits=5)
     server.play(selector, 1, 2, np.random.default_rng(0))
-    selector.load_state_dict({"_credits": np.array([2.0, 2.0, 0.0])})
+    selector.load_state_dict({"_credits": {0: np.array([2.0, 2.0, 0.0])}})
     server.play(selector, 1, 2, np.random.default_rng(0))
-    assert selector.state_dict()["_chances"].tolist() == [0, 1, 0]
+    assert selector.state_dict()["_chances"][0].tolist() == [0, 1, 0]
 
 
 def test_a_tier_too_small_is_topped_up_from_the_nearest() -> None:
