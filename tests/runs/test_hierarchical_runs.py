@@ -1,5 +1,6 @@
 """Runs with edge servers, beside runs without them that have to come to the same."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from simfl.errors import InputError
 from simfl.report.charts.costs import bytes_of
 from simfl.runs.check import check
 from tests.run_folders import events
+from tests.runs.doctored import first, in_table, later
 from tests.tiny import TINY
 
 FLAKY: dict[str, Any] = {
@@ -140,6 +142,17 @@ def test_edges_may_be_groups_of_the_fleet_and_bytes_of_the_backhaul_are_checked(
     log.write_text("".join(line for line in lines if '"edge":1,"direction":"up"' not in line))
     broken = {finding.law for finding in check(result.folder) if finding.violation}
     assert broken == {"bytes", "event digest"}
+
+
+def test_deadlines_of_edge_rounds_are_checked(tmp_path: Path) -> None:
+    policy = {"name": "hierarchical", "edges": 2, "deadline": "1.2 s"}
+    scenario = {**TINY, "rounds": {**TINY["rounds"], "policy": policy}}
+    [result] = run(scenario, tmp_path / "runs", Options(time_only=True))
+    assert {"arrived", "late"} <= {*result.clients.outcome}
+    for column, doctored in (("outcome", lambda _: "late"), ("upload_end_s", later)):
+        folder = Path(shutil.copytree(result.folder, tmp_path / column))
+        in_table(folder, "clients.csv", column, doctored, first("arrived", folder))
+        assert "deadlines" in {finding.law for finding in check(folder) if finding.violation}
 
 
 def test_at_each_edge_everybody_has_a_turn(tmp_path: Path) -> None:

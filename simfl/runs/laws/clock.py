@@ -61,10 +61,11 @@ def deadlines(records: Records) -> Violations:
         policy = records.policy(part["round"])
         strict = policy["name"] == "synchronous" and policy.get("enforce", True)
         drops = strict and policy.get("late", "drop") == "drop"
-        patient = policy.get("over_select", "100%") == "100%"
+        waits = drops and policy.get("over_select", "100%") == "100%"
         limit_s = duration(policy.get("timeout"))
         if policy["name"] in ("tiered", "hierarchical"):
             limit_s = duration(policy.get("deadline"))
+            waits = policy["name"] == "hierarchical"
         if drops and part["round"] <= records.n_rounds:
             limit_s = records.rounds[part["round"] - records.first_round]["deadline_s"]
         if limit_s is None:
@@ -72,7 +73,7 @@ def deadlines(records: Records) -> Violations:
         due_s, end_s = part["selected_s"] + limit_s, part["upload_end_s"]
         if part["outcome"] == "arrived" and end_s > due_s * (1 + ROUNDING):
             yield Violation(CLIENTS, number, f"arrived at {end_s} s, but was due at {due_s} s")
-        if drops and patient and part["outcome"] == "late" and end_s is not None:
+        if waits and part["outcome"] == "late" and end_s is not None:
             yield Violation(CLIENTS, number, f"late, but came at {end_s} s, due at {due_s} s")
     yield from _stop(records)
 
