@@ -141,8 +141,10 @@ class Hierarchical(RoundPolicy):
     def edges_of(self, server: Server) -> list[Ids]:
         if not isinstance(self.edges, int):
             return server.groups if self.edges == "groups" else server.cells
-        holders = server.holders
-        return [holders[holders % self.edges == edge] for edge in range(self.edges)]
+        edge = server.holders % self.edges
+        counts = np.bincount(edge, minlength=self.edges)
+        in_turn = server.holders[np.argsort(edge, kind="stable")]
+        return np.split(in_turn, np.cumsum(counts)[:-1])
 
     def _round_of(
         self, server: Server, edge: int, members: Ids, wanted: int, limit_s: float

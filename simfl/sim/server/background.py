@@ -22,17 +22,20 @@ class Background:
         self.failed = simpy.Event(timeline)
         self._timeline = timeline
         self._started: list[simpy.Process] = []
+        self._room = 0  # so many may be there before those that have ended are forgotten
 
     @property
     def alive(self) -> list[simpy.Process]:
         """Those that have not ended, in the order in which they were started."""
         self._started = [helper for helper in self._started if helper.is_alive]
-        return self._started
+        return [*self._started]
 
     def spawn(self, process: Waits) -> simpy.Process:
         """Start a process."""
         started = self._timeline.process(self._guarded(process))
-        self._started = [*self.alive, started]
+        self._started.append(started)
+        if len(self._started) > self._room:
+            self._room = 2 * len(self.alive)
         return started
 
     def begin(self, process: Waits) -> simpy.Process | None:

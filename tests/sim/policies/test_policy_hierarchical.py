@@ -189,3 +189,14 @@ def test_an_edge_asks_no_more_than_it_has() -> None:
     policy = hierarchical(edges=2, edge_rounds=1, clients_per_edge=9)
     world = make(make_fleet(4, sessions=sessions), policy)
     assert world.selections == [(0.0, [0, 2]), (50.0, [1, 3])]
+
+
+@pytest.mark.parametrize(("n", "edges"), [(10, 3), (5, 5), (7, 1)])
+def test_devices_are_dealt_in_turn(n: int, edges: int) -> None:
+    """Also those without samples, which no edge asks."""
+    samples = [0, *[1] * (n - 1)]
+    world = make(make_fleet(n, samples=samples), hierarchical(edges=edges, edge_rounds=1), n)
+    told = {f["edge"]: f["clients"] for _, kind, f in world.events if kind == "selected"}
+    dealt = {edge: [i for i in range(edge, n, edges) if i] for edge in range(edges)}
+    fewest = math.ceil(n / edges)
+    assert told == {edge: mine[:fewest] for edge, mine in dealt.items() if mine}
