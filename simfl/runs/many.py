@@ -114,8 +114,8 @@ def cores_each(options: Options, processes: int, shared: int) -> int:
     """
     if options.device != "cpu" or options.executor not in ("auto", "processes"):
         return 1
-    if options.executor == "processes":
-        return options.workers or cores()
+    if options.executor == "processes":  # each run has all of its workers, on whatever is free
+        shared = cores()
     free = max(shared // processes, 1)
     return min(options.workers or free, free)
 

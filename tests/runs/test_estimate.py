@@ -122,9 +122,15 @@ def test_one_run_takes_less_on_more_cores_where_training_takes_long() -> None:
     quick = estimate(scenario(**many_rounds))
     assert quick.training_s > 60
     assert quick.lasts_s(2) == quick.host_s  # nor where a round trains for milliseconds
-    options = Options(executor="processes", workers=3)
-    assert cores_each(options, 1, 1) == 3
     assert [cores_each(Options(), processes, 8) for processes in (1, 3, 8)] == [8, 2, 1]
+
+
+def test_workers_share_the_cores_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 200 workers as many were told to train at once as a round has clients."""
+    monkeypatch.setattr("simfl.runs.many.cores", lambda: 8)
+    for workers, each in ((3, [3, 2, 1]), (200, [8, 2, 1]), (None, [8, 2, 1])):
+        options = Options(executor="processes", workers=workers)
+        assert [cores_each(options, processes, 1) for processes in (1, 3, 9)] == each
 
 
 def test_a_round_of_an_asynchronous_policy_is_one_aggregation() -> None:
