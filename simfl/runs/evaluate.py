@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simfl.build.builder import Builder
-from simfl.components.datasets.base import Dataset
+from simfl.components.datasets.clients import OnDemand
 from simfl.coordinators.base import MODEL
 from simfl.core.blame import blaming_code_of
-from simfl.core.component import overrides
 from simfl.core.evaluation import Evaluation
 from simfl.core.files import failure
 from simfl.core.types import Floats, Params
@@ -90,7 +89,7 @@ def _fine_tuning(builder: Builder, run: RunResult, epochs: int) -> FineTuning:
     aside = int((data.validation_sizes > 0).sum())
     if not aside:
         given = builder.scenario.data
-        if overrides(given.dataset, Dataset.lazy):
+        if isinstance(data, OnDemand):
             none = f"data set {given.dataset.name!r} keeps none aside"
         else:
             share = "a larger share" if given.local_validation else "a share"

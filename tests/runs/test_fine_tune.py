@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from simfl import Options, RunResult, Scenario, run
 from simfl.cli import main
+from simfl.components.datasets.synthetic_images import SyntheticImages
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from simfl.runs.evaluate import evaluate
@@ -143,10 +144,19 @@ def test_processes_change_no_bit(run_tiny: RunTiny) -> None:
     assert alone.equals(together)
 
 
+class SometimesOnDemand(SyntheticImages):
+    """Could make samples on demand, but does not."""
+
+    def lazy(self, clients: int, seeds: Seeds) -> None:
+        return None
+
+
 def test_nobody_keeps_samples_aside(run_tiny: RunTiny) -> None:
     """A client would be judged on what it was fine-tuned on."""
-    with pytest.raises(InputError, match=r"run it with a share in `data.local_validation`"):
-        evaluate(run_tiny(), fine_tune=1)
+    own = {"name": "tests.runs.test_fine_tune:SometimesOnDemand", "samples": 240, "size": 6}
+    for changes in ({}, {"data.dataset": own}):
+        with pytest.raises(InputError, match=r"run it with a share in `data.local_validation`"):
+            evaluate(run_tiny(changes), fine_tune=1)
     generated = {"data.dataset": "generated", "model": "logistic_regression", **ASIDE}
     with pytest.raises(InputError, match="data set 'generated' keeps none aside"):
         evaluate(run_tiny(generated), fine_tune=1)
