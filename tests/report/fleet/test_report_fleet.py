@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from simfl import Options, Scenario, run
 from simfl.cli._preview import builder
 from simfl.report.figures.savefig import save
+from simfl.report.fleet.expected_round import expected_order
 from simfl.report.fleet.facts import FleetFacts, Spread
 from simfl.report.fleet.picture import picture
-from simfl.report.fleet.survey import expected_order, survey
+from simfl.report.fleet.survey import survey
 from simfl.report.fleet.text import sentences
 from tests.run_folders import events
 

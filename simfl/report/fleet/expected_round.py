@@ -1,0 +1,65 @@
+"""How long a synchronous round takes in the mean, from how long it takes each device alone."""
+
+import math
+
+import numpy as np
+
+from simfl.core.types import Floats
+from simfl.sim.timeline import ROUNDING
+
+
+def expected_round_s(
+    alone_s: Floats, limit_s: float, asked: int, wanted: int, server_s: float
+) -> float:
+    """Return the mean duration of a synchronous round, in which nobody may arrive by its limit.
+
+    Args:
+        alone_s: `(m,)` what a round takes each device that can be asked.
+        limit_s: when those are cut off who are not done.
+        asked: how many are asked.
+        wanted: how many are waited for.
+        server_s: how long the server takes to aggregate, if anybody arrives.
+    """
+    in_time = int((alone_s <= limit_s * (1 + ROUNDING)).sum())
+    aggregates = 1 - chance_of_none(len(alone_s), in_time, asked)
+    return expected_order(np.minimum(alone_s, limit_s), asked, wanted) + aggregates * server_s
+
+
+def chance_of_none(n: int, special: int, drawn: int) -> float:
+    """Return how likely none of the `special` is among so many `drawn` of n, without replacement.
+
+    >>> round(chance_of_none(4, 1, 2), 12), chance_of_none(4, 3, 2)
+    (0.5, 0.0)
+    """
+    from scipy.special import gammaln
+
+    if drawn > n - special:
+        return 0.0
+    logs = gammaln(np.array([n - special, n - drawn, n - special - drawn, n]) + 1.0)
+    return float(np.exp(logs @ [1.0, 1.0, -1.0, -1.0]))
+
+
+def expected_order(times: Floats, drawn: int, rank: int) -> float:
+    """Return the mean of the `rank`-th smallest of `drawn` of `(n,)` times, without replacement.
+
+    The i-th smallest of n times is it with probability C(i-1, r-1) C(n-i, m-r) / C(n, m).
+
+    >>> expected_order(np.array([1.0, 2.0, 3.0]), 2, 2)  # the maxima 2, 3 and 3
+    2.6666666666666665
+    """
+    from scipy.special import gammaln
+
+    n = len(times)
+    if not n:
+        return math.nan
+    i = np.arange(rank, n - drawn + rank + 1, dtype=np.float64)
+
+    def log_choose(of: Floats, some: int) -> Floats:
+        log_ways: Floats = gammaln(of + 1.0) - gammaln(some + 1.0) - gammaln(of - some + 1.0)
+        return log_ways
+
+    # Up to a constant, C(n, m), which goes when the chances are made to sum to 1.
+    logs = log_choose(i - 1, rank - 1) + log_choose(n - i, drawn - rank)
+    chances = np.exp(logs - logs.max())
+    ordered = np.sort(times)[rank - 1 : n - drawn + rank]
+    return float((chances * ordered).sum() / chances.sum())
