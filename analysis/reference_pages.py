@@ -15,7 +15,10 @@ from analysis.markdown import anchors
 from simfl import __version__
 from simfl.cli.app import app, load_commands
 from simfl.core import rows
+from simfl.runs.folder.columns import FILES
 from simfl.runs.folder.columns import texts as column_texts
+from simfl.runs.folder.event_kinds import EVENT_KINDS, EventKind
+from simfl.runs.folder.folder import EVENTS
 from simfl.runs.folder.summary import MEANINGS
 from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.keys import keys
@@ -130,7 +133,7 @@ def _cell(text: str) -> str:
 
 
 def columns_page() -> str:
-    """Return the glossary of all output columns and of the summary."""
+    """Return the glossary of all output columns, of the event log and of the summary."""
     tables = {"rounds.csv": rows.RoundRow, "clients.csv": rows.ClientRow}
     blocks = [
         "# Columns\n\nGenerated from where they are declared. Names say units: `_s` virtual "
@@ -144,9 +147,21 @@ def columns_page() -> str:
         blocks.append(f"## {file}\n\n{about}\n\n{_table(('column', 'meaning'), body)}")
     outcomes = column_texts(rows)["Outcome"]
     blocks.append(f"### Outcomes\n\nOf a participation: {outcomes}")
+    kinds = [(f"`{kind}`", event.meaning, _line_of(event)) for kind, event in EVENT_KINDS.items()]
+    blocks.append(
+        f"## events.jsonl\n\n{FILES[EVENTS]().about} Every line has `t`, virtual seconds since the "
+        f"run began, and `event`.\n\n{_table(('event', 'meaning', 'its line says'), kinds)}"
+    )
     body = [(f"`{key}`", text) for key, text in MEANINGS.items()]
     blocks.append(f"## summary.json\n\n{_table(('key', 'meaning'), body)}")
     return "\n\n".join(blocks) + "\n"
+
+
+def _line_of(event: EventKind) -> str:
+    """Return what stands in the line of an event of that kind."""
+    if event.row_of:
+        return f"the columns of {event.row_of}"
+    return "; ".join(f"`{name}`: {text}" for name, text in event.facts.items())
 
 
 # Components -----------------------------------------------------------------------------------

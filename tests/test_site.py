@@ -12,6 +12,7 @@ from analysis.site import write_pages
 from simfl.core import rows
 from simfl.core.rows import ClientRow, RoundRow, header
 from simfl.runs.folder.columns import texts as column_texts
+from simfl.runs.folder.event_kinds import EVENT_KINDS
 from simfl.runs.folder.summary import MEANINGS
 from simfl.scenario.parts.catalogue import DEVICES
 from simfl.scenario.reference.describe import overview
@@ -81,6 +82,12 @@ def test_every_column_has_its_meaning(row: type, site: Path) -> None:
     assert all(texts.values())
     page = (site / "columns.md").read_text()
     assert all(f"| `{name}` | {text} |" in page for name, text in texts.items())
+
+
+def test_every_kind_of_event_has_its_meaning(site: Path) -> None:
+    """`simfl describe events` told them, the site did not."""
+    page = (site / "columns.md").read_text()
+    assert all(f"| `{kind}` | {event.meaning} | " in page for kind, event in EVENT_KINDS.items())
 
 
 def test_outcomes_are_told() -> None:
