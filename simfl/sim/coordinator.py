@@ -63,6 +63,10 @@ class Aggregated:
     filtered: Sequence[OrderKey] = ()
     gemd: float | None = None
 
+    def made_a_model(self, updates: int) -> bool:
+        """Return whether a model was made of so many `updates`: one at least was finite."""
+        return updates > len(set(self.discarded))
+
 
 class Coordinator(Protocol):
     """The door as the server's process sees it."""

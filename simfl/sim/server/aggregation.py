@@ -62,7 +62,7 @@ class Aggregation:
         if arrived:
             asked = sorted({*selected, *(part.client for part in arrived)})
             facts = self.coordinator.aggregate(state.round, asked, self.arrivals(arrived))
-            state.version += len(arrived) > len(set(facts.discarded))
+            state.version += facts.made_a_model(len(arrived))
             self.note(facts)
         self.settle(arrived, facts, before)
         more = state.time_is_up and self.takes_s == 0 and self.dispatch.any_arrived()

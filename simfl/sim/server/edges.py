@@ -69,7 +69,7 @@ class Edges:
         facts = self.coordinator.aggregate_at_edge(
             round_, sorted(selected), arrivals, self.version(edge), -self._made
         )
-        if len(parts) > len(set(facts.discarded)):
+        if facts.made_a_model(len(parts)):
             self._models[edge] = -self._made
         self.aggregation.note(facts, edge)
         kept = self.aggregation.settle(parts, facts, self.state.version)
