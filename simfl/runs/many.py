@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from simfl.build.model_facts import known_without_torch
+from simfl.core.arguments import called
 from simfl.core.machine.garbage import tidy
 from simfl.core.machine.limits import cores, free_memory
 from simfl.core.machine.processes import can_travel
@@ -164,7 +165,10 @@ def _told(job: Job, failure: BaseException, time_only: bool) -> BaseException:
     if not isinstance(failure, Died):
         return failure
     if not holds(job, time_only):
-        return RunError(f"{failure}, before the run began")
+        keeping = called("--resume", "go_on=True")
+        return RunError(
+            f"{failure}, before the run began; the same again, with {keeping}, makes it"
+        )
     return RunError(f"{failure}; `{resuming(job.folder)}` goes on from the last checkpoint")
 
 

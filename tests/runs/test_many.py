@@ -122,7 +122,9 @@ def test_the_others_are_finished_and_a_failed_run_is_resumed(tmp_path: Path, wha
 def test_a_process_that_dies_before_its_run_began_leaves_nothing_to_resume(tmp_path: Path) -> None:
     """It was told that `simfl resume` goes on from the last checkpoint."""
     todo = jobs(scenario({}), tmp_path, [0, 1])
-    with pytest.raises(RunError, match=r"killed by signal 9, .*, before the run began$"):
+    with pytest.raises(
+        RunError, match=r"killed by signal 9, .*, before the run began; .*go_on=True, makes it$"
+    ):
         do_all(todo, [die, die], Options(jobs=2, time_only=True), None, here=False)
 
 

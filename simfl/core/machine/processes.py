@@ -72,9 +72,13 @@ def started(
             spawn = multiprocessing.get_context("spawn")
             return _started(spawn, target, name, daemon, with_main)
     except (OSError, EOFError) as error:
-        why = getattr(error, "strerror", None) or "the process that starts them is gone"
+        why = getattr(error, "strerror", None)
+        if why is None or isinstance(error, ConnectionError):  # killed, or short of files itself
+            why = "the process that starts them is gone; try again, and if that does not help"
+        else:
+            why = f"{why};"
         raise RunError(
-            f"can't start a worker process: {why}; give fewer "
+            f"can't start a worker process: {why} give fewer "
             f"{called('--workers (or --jobs)', 'workers (or jobs)')}, or raise the limit "
             "(ulimit -n for files, ulimit -u for processes)"
         ) from error

@@ -40,7 +40,7 @@ except RunError as error:
 def test_a_server_that_too_few_files_end_does_so_without_a_word(tmp_path: Path) -> None:
     """Two tracebacks stood around the line that says what to do."""
     told, limit = "", 12
-    while "the process that starts them is gone; give fewer" not in told:
+    while "the process that starts them is gone; try again, and" not in told:
         done = subprocess.run(
             [sys.executable, "-c", FEW_FILES, str(limit)],
             env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True, text=True,
