@@ -36,9 +36,11 @@ def describable(incomplete: str) -> list[str]:
     """Return kinds of components, sections of scenarios and the keys in them, files of runs."""
     from simfl.runs.folder.folder import CLIENTS, EVENTS, ROUNDS, SUMMARY
     from simfl.scenario.keys import keys, plain
+    from simfl.scenario.reference.describe_units import UNITS
 
     paths = dict.fromkeys(plain(key.path) for key in keys(lambda _, __: []))
-    return [*kinds(incomplete), *_beginning(incomplete, [*paths, ROUNDS, CLIENTS, EVENTS, SUMMARY])]
+    files = (ROUNDS, CLIENTS, EVENTS, SUMMARY)
+    return [*kinds(incomplete), *_beginning(incomplete, [*paths, *files, UNITS])]
 
 
 def members(context: typer.Context, incomplete: str) -> list[str]:

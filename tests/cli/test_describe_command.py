@@ -8,6 +8,7 @@ import pytest
 
 from simfl.cli import main
 from simfl.core.rows import RoundRow, header
+from simfl.core.units import DIMENSIONS
 from simfl.runs.folder.event_kinds import EVENT_KINDS
 from simfl.runs.folder.summary import MEANINGS
 from simfl.scenario.distributions import DISTRIBUTIONS
@@ -211,6 +212,17 @@ def test_a_key_of_a_section_is_described_with_a_space_for_the_dot(
         )
     assert main(["describe", "rounds", "stpo"]) == 2
     assert "unknown key of rounds 'stpo'; did you mean 'stop'?" in capsys.readouterr().err
+
+
+def test_units_are_described(capsys: pytest.CaptureFixture[str]) -> None:
+    """MFLOP/s was answered with 'mlflow'."""
+    assert "  MFLOP/s  1,000,000 FLOP/s\n" in printed(capsys, "describe", "MFLOP/s")
+    told = printed(capsys, "describe", "MB/s")
+    assert told.startswith("a data rate (such as 10 Mbit/s)\n\n  bit/s   1 bit/s\n")
+    assert "  MB/s    8,000,000 bit/s\n" in told
+    kinds = json.loads(printed(capsys, "describe", "units", "--json"))
+    assert [kind["kind"] for kind in kinds] == [dimension.name for dimension in DIMENSIONS]
+    assert all(1 in kind["units"].values() for kind in kinds)
 
 
 def test_columns_of_runs_are_described(capsys: pytest.CaptureFixture[str]) -> None:

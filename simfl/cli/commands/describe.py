@@ -1,4 +1,4 @@
-"""`simfl describe`: a component or a key of scenarios, its options and where it comes from."""
+"""`simfl describe`: a component, key or unit of scenarios, its options and where it comes from."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -16,8 +16,8 @@ def describe(
         str,
         typer.Argument(
             help="Such as selectors (or selector); or, alone, a component's name, a key of "
-            "scenarios, such as rounds.stop, or a file or column of runs, such as rounds.csv or "
-            "events.",
+            "scenarios, such as rounds.stop, a file or column of runs, such as rounds.csv or "
+            "events, or a unit, such as MB/s; units: all of them.",
             autocompletion=_complete.describable,
         ),
     ],
@@ -48,12 +48,13 @@ def describe(
         keys_within,
         lists,
     )
+    from simfl.scenario.reference.describe_units import UnitDescription
 
     if name is None and lists(kind):
         list_(kind, as_json)
         return
     written = columns.described(kind) if name is None else []
-    descriptions: Sequence[Description | KeyDescription | columns.FileDescription]
+    descriptions: Sequence[Description | KeyDescription | UnitDescription | columns.FileDescription]
     with shared.importing(allow_code):
         try:
             descriptions = described(kind) if name is None else [Description.find(kind, name)]

@@ -18,6 +18,7 @@ from simfl.scenario.reference.describe import (
     kinds_of,
     overview,
 )
+from simfl.scenario.reference.describe_units import UnitDescription, described_units
 from simfl.scenario.reference.kinds import KINDS, plural
 from simfl.scenario.reference.namesakes import called_so, namesakes
 from simfl.scenario.reference.option import Option, is_drawn, option_lines, option_of
@@ -65,8 +66,8 @@ def _listed(kind: str, names: Sequence[str]) -> str:
     return f"all {kind}" if every else f"{kind} {', '.join(names)}"
 
 
-def described(word: str) -> list[Description] | list[KeyDescription]:
-    """Return what is called `word`: components, a class of devices, or a key of a scenario.
+def described(word: str) -> list[Description] | list[KeyDescription] | list[UnitDescription]:
+    """Return what is called `word`: components, a class of devices, a key of a scenario, or a unit.
 
     A name of both is the component's, unless it is written as a path.  Components of several kinds,
     and options of several components that differ, are described one by one.
@@ -79,6 +80,8 @@ def described(word: str) -> list[Description] | list[KeyDescription]:
         return [Description.find(kind, word) for kind in kinds_of(word)]
     if found := find(word):
         return _merged(found)
+    if units := described_units(word):
+        return units
     if ":" in word:
         kinds = f"such as `simfl describe {next(iter(KINDS))} {word}`"
         raise NameNotFound("component or key", word, (), f"; say of which kind it is, {kinds}")
