@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simfl.build.kept_aside import hold_out, keep_aside, pooled, shuffled
 from simfl.components.datasets.base import Corpus, Dataset
@@ -76,14 +77,16 @@ def federate(
     if partition.pools_test:
         corpus = pooled(corpus)
     dealt = _deal(dataset, partition, corpus, clients, seeds)
+    names = None
     if partition.deals_natural:
+        names = _names(corpus, dealt)
         corpus = _without_test_of_others(corpus, dealt)
     if partition.pools_test:
         corpus, dealt = hold_out(corpus, dealt, test_share, seeds)
     if partition.deals_natural and local_validation > 0:
         dealt = shuffled(dealt, seeds)
     train, validation = keep_aside(dealt, local_validation)
-    return _client_by_client(corpus, train, validation), corpus.test
+    return _client_by_client(corpus, train, validation, names), corpus.test
 
 
 def _loaded(dataset: Dataset, folder: Path | None, seeds: Seeds) -> Corpus:
@@ -171,7 +174,19 @@ def _check_rows(dealt: list[Ids], samples: int) -> None:
         expect(low >= 0 and high < samples, f"rows from 0 to {samples - 1}", f"{low} to {high}")
 
 
-def _client_by_client(corpus: Corpus, train: list[Ids], validation: list[Ids]) -> ClientData:
+def _names(corpus: Corpus, dealt: list[Ids]) -> NDArray[np.str_] | None:
+    """Return `(clients,)` what the data set calls each that was dealt its rows (None: nothing)."""
+    if corpus.natural is None or corpus.natural_names is None or not all(map(len, dealt)):
+        return None
+    owners = np.zeros(len(corpus.train), dtype=np.int64)
+    for owner, rows in enumerate(corpus.natural):
+        owners[rows] = owner
+    return np.asarray(corpus.natural_names[owners[[rows[0] for rows in dealt]]])
+
+
+def _client_by_client(
+    corpus: Corpus, train: list[Ids], validation: list[Ids], names: NDArray[np.str_] | None
+) -> ClientData:
     """Lay each client's samples side by side: its batches are gathered faster from there.
 
     Samples that nobody holds are left behind.  Where some have several owners nothing is moved.
@@ -184,7 +199,7 @@ def _client_by_client(corpus: Corpus, train: list[Ids], validation: list[Ids]) -
         samples = rearranged(samples, order, in_place=corpus.disposable)
         train, validation = rows[::2], rows[1::2]
     counted = samples.y.ndim == 1 and not np.issubdtype(samples.y.dtype, np.floating)
-    return Partitioned(samples, train, validation, corpus.classes if counted else None)
+    return Partitioned(samples, train, validation, corpus.classes if counted else None, names)
 
 
 def _without_test_of_others(corpus: Corpus, dealt: list[Ids]) -> Corpus:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simfl.build.builder import Builder
 from simfl.components.datasets.clients import OnDemand
@@ -76,7 +77,8 @@ def evaluate(
             judged.append(
                 _judged(builder, fine_tuned(executor, model, clients, how, builder.seeds))
             )
-    return ClientEvaluation(run, _table(run, *judged), bool(data.validation_sizes.any()), how)
+    table = _table(run, data.names, *judged)
+    return ClientEvaluation(run, table, bool(data.validation_sizes.any()), how)
 
 
 def _fine_tuning(builder: Builder, run: RunResult, epochs: int) -> FineTuning:
@@ -148,10 +150,18 @@ def _judged(
 
 def _table(
     run: RunResult,
+    called: NDArray[np.str_] | None,
     judged: Mapping[int, tuple[int, Evaluation]],
     tuned: Mapping[int, tuple[int, Evaluation]] | None = None,
 ) -> "pd.DataFrame":
-    """Return a row per client: how good the model is for it, and its fine-tuned one."""
+    """Return a row per client: how good the model is for it, and its fine-tuned one.
+
+    Args:
+        run: the run.
+        called: `(devices,)` what the data set calls each (None: nothing).
+        judged: by client, on how many samples and how good the model is.
+        tuned: its fine-tuned one likewise.
+    """
     import pandas as pd
 
     names, firsts = zip(*run.groups, strict=True)
@@ -159,6 +169,7 @@ def _table(
     counted = np.full(run.devices, -1) if run.log == "none" else run.participations
     columns: dict[str, Any] = {
         "client": clients,
+        **({} if called is None else {"name": called[clients].tolist()}),
         "group": [names[place - 1] for place in np.searchsorted(firsts, clients, side="right")],
         "participations": counted[clients],
         "samples": [samples for samples, _ in judged.values()],

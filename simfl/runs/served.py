@@ -58,7 +58,8 @@ class ClientEvaluation:
 
     Attributes:
         run: the run.
-        clients: a row per client that holds samples: `client`, `group`, `participations` (updates
+        clients: a row per client that holds samples: `client`, `name` (what the data set calls it;
+            only where it says), `group`, `participations` (updates
             of it that counted; -1: not recorded), `samples` it was judged on, `accuracy` (NaN: the
             loss knows no right answers), `loss`, and a column for each of the scenario's metrics;
             then, of the fine-tuned model, the same again: `fine_tuned_accuracy` and so on.

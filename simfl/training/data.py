@@ -26,12 +26,14 @@ class Partitioned(ClientData):
         train_rows: per client the rows that it trains on.
         validation_rows: per client the rows that it only measures its local loss on.
         classes: number of classes; None: labels are not counted.
+        names: see `ClientData`.
     """
 
     samples: Samples
     train_rows: Sequence[Ids]
     validation_rows: Sequence[Ids]
     classes: int | None = None
+    names: NDArray[np.str_] | None = None
 
     @cached_property
     def x(self) -> "torch.Tensor":
@@ -48,7 +50,7 @@ class Partitioned(ClientData):
         return torch.from_numpy(self.samples.y)
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Leave out what can be counted again: workers need no label counts.
+        """Leave out what can be counted again, and names: workers need no label counts.
 
         They are sent tensors, which all processes of a machine can share.
         """

@@ -78,6 +78,29 @@ def test_each_client_holds_what_it_was_dealt_in_that_order(
     assert sorted(set(x[trained_on])) == sorted(federation.everybodys().x[:, 0])
 
 
+class Named(Numbered):
+    """Its own clients hold the first, second and last twenty."""
+
+    natural_clients: ClassVar[bool] = True
+    names: list[str]
+
+    @override
+    def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
+        samples = Samples(np.arange(SIZE, dtype=np.float32)[:, None], np.arange(SIZE) % 10)
+        natural = list(np.arange(SIZE).reshape(3, 20))
+        return Corpus(samples, samples, 10, natural, natural_names=np.array(self.names))
+
+
+def test_natural_clients_keep_their_names() -> None:
+    data, _ = federate(Named(names=["a", "b", "c"]), Natural(), 2, 0.2, 0.2, None, Seeds(0))
+    firsts = data.training([0, 1])
+    assert data.names is not None
+    for rows, name in zip(firsts.rows, data.names, strict=True):
+        assert "abc"[int(firsts.x[rows[0], 0]) // 20] == name
+    with pytest.raises(InputError, match="expected an array of the name of each client"):
+        federate(Named(names=["a"]), Natural(), 2, 0.2, 0.2, None, Seeds(0))
+
+
 def test_workers_get_the_samples_and_not_what_was_counted() -> None:
     data = dealt([[7, 3], [59]])
     before = len(pickle.dumps(data))

@@ -51,6 +51,7 @@ def test_each_client_is_judged_on_its_own_samples(owned: RunResult) -> None:
     weight, bias = (tensor.double().numpy() for tensor in tensors.values())
     rows = pd.DataFrame(ROWS, columns=["who", "x", "y", "label"])
     assert found["client"].tolist() == [0, 1, 2]
+    assert found["name"].tolist() == ["a", "b", "c"]
     assert found["samples"].tolist() == [3, 3, 4]
     for client, who in enumerate("abc"):
         own = rows[rows["who"] == who]

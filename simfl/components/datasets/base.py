@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simfl.components.data_targets import Targets
 from simfl.components.datasets.clients import OnDemand, Samples
 from simfl.core.component import Component
@@ -26,6 +29,7 @@ class Corpus:
         natural: per natural client its rows of `train`, or None.
         natural_test: per natural client its rows of `test`: left out with a client that is (None:
             not known whose they are).
+        natural_names: `(natural clients,)` what the data set calls each (None: it does not say).
         disposable: whether nobody else holds these arrays, so that they may be rearranged in place.
     """
 
@@ -34,6 +38,7 @@ class Corpus:
     classes: int
     natural: Sequence[Ids] | None = None
     natural_test: Sequence[Ids] | None = None
+    natural_names: NDArray[np.str_] | None = None
     disposable: bool = False
 
 

@@ -49,7 +49,13 @@ def side_by_side(parts: Sequence[Sized]) -> list[Ids]:
 
 
 class ClientData(ABC):
-    """The local data of `n` clients; picklable, so that a worker can be given them once."""
+    """The local data of `n` clients; picklable, so that a worker can be given them once.
+
+    Attributes:
+        names: `(n,)` what the data set calls each (None: it does not say, or they are not its own).
+    """
+
+    names: NDArray[np.str_] | None = None
 
     @property
     @abstractmethod

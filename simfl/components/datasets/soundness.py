@@ -37,6 +37,9 @@ def require_sound(dataset: Dataset, corpus: Corpus) -> None:
     natural = corpus.natural
     each = "the rows of each client of its own, an array each"
     expect(natural is None or isinstance(natural, Sequence), each, natural)
+    names = corpus.natural_names
+    named = names is None or (isinstance(names, np.ndarray) and len(names) == len(natural or ()))
+    expect(named, "an array of the name of each client of its own", names)
     for part, samples in (("training", corpus.train), ("test", corpus.test)):
         _expect_arrays(part, samples, dataset)
         if len(samples.x) != len(samples.y):

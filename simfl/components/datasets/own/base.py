@@ -177,8 +177,9 @@ class OwnDataset(Dataset):
         if rows.client is None:
             return Corpus(*samples, classes)
         owners = rows.client[~test]
-        tested = _rows_of(np.unique(owners), rows.client[test]) if rows.test_owned else None
-        return Corpus(*samples, classes, grouped(owners), tested)
+        names = np.unique(owners)
+        tested = _rows_of(names, rows.client[test]) if rows.test_owned else None
+        return Corpus(*samples, classes, grouped(owners), tested, _as_text(names))
 
     def _inputs(self, rows: Rows) -> NDArray[Any]:
         """Return `(n, ...)` inputs as they are trained on."""
@@ -215,6 +216,12 @@ def grouped(owners: NDArray[Any]) -> list[NDArray[np.int64]]:
     _, owner = np.unique(owners, return_inverse=True)
     order = np.argsort(owner, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(owner[order])) + 1)
+
+
+def _as_text(names: NDArray[Any]) -> NDArray[np.str_]:
+    """Return `names` as their user wrote them: columns of numbers have 3 as 3.0."""
+    whole = names.dtype.kind == "f" and bool((names == np.rint(names)).all())
+    return np.array([str(int(name) if whole else name) for name in names])
 
 
 def _rows_of(names: NDArray[Any], owners: NDArray[Any]) -> list[NDArray[np.int64]]:

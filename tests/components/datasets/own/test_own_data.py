@@ -295,8 +295,9 @@ def test_clients_are_in_the_order_of_their_names_and_numbers_by_size(tmp_path, n
     (tmp_path / "t.csv").write_text("\n".join(["a,ill,who,held", *trained, *tested]))
     named = {"name": "csv", "file": str(tmp_path / "t.csv"), "label": "ill"}
     made = scenario({**named, "client": "who", "test": "held"})
-    natural = made.data.dataset.load(None, Seeds(0)).natural
-    assert [len(rows) for rows in natural] == sizes
+    corpus = made.data.dataset.load(None, Seeds(0))
+    assert [len(rows) for rows in corpus.natural] == sizes
+    assert corpus.natural_names.tolist() == [names[size - 1] for size in sizes]
 
 
 def test_a_scenario_with_its_own_table(options, tmp_path: Path):
