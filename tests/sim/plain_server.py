@@ -362,7 +362,9 @@ class PlainServer:
         share = self.policy.get("clients_per_edge") or math.ceil(self.clients / n)
         everybody = range(len(self.members))
         while not self._over:
-            while len(self._available()) < (self.min_clients or min(share, len(everybody))):
+            while len(self._available()) < (
+                self.min_clients or min(share, math.ceil(len(everybody) / n))
+            ):
                 self._go_on(self._return_s())
             self._open()
             edges = [
