@@ -72,7 +72,7 @@ def test_outages_and_the_slowest_class_are_undone(tmp_path: Path) -> None:
 
 def test_rounds_need_not_wait_until_as_many_as_are_asked_are_online(tmp_path: Path) -> None:
     """Half of a day went by before the first of 12 could begin, and nothing told what to change."""
-    outages = {"name": "on_off", "on": "1 min", "off": "1 min"}
+    outages = {"name": "on_off", "on": "20 min", "off": "20 min"}
     fleet = {"count": 8, "compute": "50 samples/s", "availability": outages, "on_offline": "pause"}
     rounds = {"clients": 7, "stop": {"rounds": 3}}
     told = explain(made(tmp_path / "7", fleet=fleet, rounds=rounds))
