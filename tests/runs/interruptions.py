@@ -27,6 +27,7 @@ EAGER = Options(checkpoint_every_s=0.0)
 State = tuple[tuple[str, bytes], ...]
 """Names and contents of all files of a folder."""
 
+WITH_EDGES: tuple[Any, ...] = ({"name": "hierarchical", "edges": 2, "latency": "50 ms"},)
 POLICIES: tuple[Any, ...] = (
     "synchronous",
     {"name": "synchronous", "deadline": {"stragglers": "50%"}},
@@ -35,7 +36,7 @@ POLICIES: tuple[Any, ...] = (
     {"name": "fedbuff", "buffer": 2, "max_staleness": 3},
     {"name": "fedasync", "concurrency": 3, "server_time": "50 ms"},
     {"name": "tiered", "tiers": 2},
-    {"name": "hierarchical", "edges": 2, "latency": "50 ms"},
+    *WITH_EDGES,
 )
 CHOICES: dict[str, tuple[Any, ...]] = {
     "selection": ("uniform", "power_of_choice", "afl", "oort", "tifl", "round_robin"),
@@ -53,7 +54,10 @@ def random_scenario(number: int, tiny: dict[str, Any], rounds: int) -> Scenario:
     """Return the `number`-th scenario: policies, selectors, aggregators and the rest, mixed."""
     rng = np.random.default_rng(number)
     chosen = {path: values[rng.integers(len(values))] for path, values in CHOICES.items()}
-    chosen["rounds.policy"] = POLICIES[rng.integers(len(POLICIES))]
+    policy = POLICIES[rng.integers(len(POLICIES))]
+    if policy in WITH_EDGES:  # which average models, and nothing else
+        chosen |= {"aggregation": "fedavg", "training.filter": "none"}
+    chosen["rounds.policy"] = policy
     chosen |= {"rounds.stop": {"rounds": rounds, "time": "4 s"}, "rounds.clients": 3}
     overrides = [f"{path}={json.dumps(value)}" for path, value in chosen.items()]
     return Scenario.from_dict({**tiny, "seed": number}, overrides=overrides)
