@@ -35,16 +35,16 @@ def shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list[
             f"a fork begins after 0 s, not at {at_s:g} s; for other rules from the start, run the "
             "scenario"
         )
-    if not latest_s > 0:
-        raise InputError(
-            f"{folder} is recorded until {last_s:g} s, and has no instant before that at which a "
-            "fork could begin; for other rules from the start, run the scenario"
-        )
     shared = sum(time_s <= at_s for time_s in times_s)
     if shared == len(lines):
+        if not last_s > 0:
+            raise InputError(
+                f"{folder} is recorded until 0 s: it has no instant at which a fork could begin; "
+                "for other rules from the start, run the scenario"
+            )
+        at_end = f", and {called('`--at end`', 'at_s=inf')} just before" if latest_s > 0 else ""
         raise InputError(
-            f"{folder} is recorded until {last_s:g} s; a fork begins before that, and "
-            f"{called('`--at end`', 'at_s=inf')} just before"
+            f"{folder} is recorded until {last_s:g} s; a fork begins before that{at_end}"
         )
     if at_s <= begun_s:
         raise InputError(

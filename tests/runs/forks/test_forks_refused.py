@@ -83,7 +83,7 @@ def test_a_run_that_ended_at_once_is_said_to_have_no_instant_for_a_fork(
     tmp_path: Path, ran: Ran
 ) -> None:
     """Whoever asked for 1 s was pointed to `--at end`, which was refused, too."""
-    with pytest.raises(InputError, match=r"until 0 s, .* from the start, run the scenario$"):
+    with pytest.raises(InputError, match=r"until 0 s: .* from the start, run the scenario$"):
         fork(ran(tmp_path, "fleet.memory=1 B", "rounds.stop.rounds=2"), 1.0, FEDBUFF)
 
 
