@@ -79,7 +79,8 @@ class OnlineEnergy:
         """
         length_s, place = now_s - since_s, (self._stretches * _GOLDEN + 0.5) % 1
         self._stretches += 1
-        parts = min(_PARTS, max(1, math.ceil(length_s / (_SHORTEST * now_s))))
+        shortest_s = _SHORTEST * now_s  # 0 at the smallest of numbers
+        parts = min(_PARTS, max(1, math.ceil(length_s / shortest_s))) if shortest_s else 1
         return [since_s + length_s * (part + place) / parts for part in range(parts)]
 
     def _online(self, time_s: float) -> float:

@@ -317,3 +317,10 @@ def test_who_charges_below_the_minimum_idles_though_it_takes_no_work():
     world = make(replace(fleet, groups=[group]), clients=1, stop=Stop(rounds=6))
     assert world.outcomes == {"arrived": 6}  # 10 s each, all of device 0
     assert [row.idle_energy_j for row in world.rounds] == pytest.approx([10, 0, 10, 10, 10, 10])
+
+
+def test_a_run_that_ends_at_the_first_instant_there_is_idles():
+    """It divided by a thousandth of that instant, which is 0."""
+    fleet = make_fleet(2, sessions=[ALWAYS, [(0.0, 1.0)]], power=IDLE)
+    world = make(fleet, clients=1, stop=Stop(time_s=5e-324))
+    assert world.server.why_finished == "time"
