@@ -17,7 +17,6 @@ from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import Correlations
 from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.parts.tune import COSTS, EXPECTED, Tune
-from simfl.sim.policies.hierarchical import Hierarchical
 
 Objection = tuple[Location, str]
 """Where something can't go with the rest, and why."""
@@ -80,7 +79,7 @@ def _of_edges(scenario: Experiment) -> Iterator[Objection]:
             f"aggregator {aggregator.name!r} can't go with policy {policy.name!r}, by which edges "
             "and the cloud average models; it needs 'fedavg'",
         )
-    if isinstance(policy, Hierarchical) and policy.edges == "cells":
+    if policy.needs_cells:
         for index, group in enumerate(scenario.fleet):
             if group.cell is None:
                 yield ("fleet", index), "has no `cell`, and edges are the cells of the network"

@@ -67,6 +67,11 @@ class RoundPolicy(Component, ABC):
         return 1
 
     @property
+    def needs_cells(self) -> bool:
+        """Whether each group of the fleet has to be in a cell of the network."""
+        return False
+
+    @property
     def cohorts(self) -> int:
         """How often a round asks `rounds.clients` clients, roughly."""
         return 1

@@ -70,6 +70,11 @@ class Hierarchical(RoundPolicy):
 
     @property
     @override
+    def needs_cells(self) -> bool:
+        return self.edges == "cells"
+
+    @property
+    @override
     def cohorts(self) -> int:
         return self.edge_rounds
 
