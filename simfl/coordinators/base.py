@@ -19,7 +19,7 @@ from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.work import WorkOrder
 from simfl.errors import RunError
-from simfl.sim.coordinator import Aggregated, Arrival, Coordinator, EdgeModel
+from simfl.sim.coordinator import Aggregated, Coordinator, EdgeModel, RoundUpdates
 
 MODEL = "model.pt"
 
@@ -95,14 +95,7 @@ class BaseCoordinator(Coordinator):
             return probe
 
     @override
-    def aggregate_at_edge(
-        self,
-        round_: int,
-        selected: Sequence[int],
-        arrivals: Sequence[Arrival],
-        base: int,
-        made: int,
-    ) -> Aggregated:
+    def aggregate_at_edge(self, updates: RoundUpdates, base: int, made: int) -> Aggregated:
         raise RunError("it aggregates at no edges")
 
     @override

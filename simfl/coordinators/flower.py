@@ -20,7 +20,7 @@ from simfl.core.evaluation import Evaluation
 from simfl.core.types import OrderKey
 from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import ComponentError, InputError, RunError
-from simfl.sim.coordinator import Aggregated, Arrival
+from simfl.sim.coordinator import Aggregated, RoundUpdates
 
 _LOG = logging.getLogger(__name__)
 
@@ -117,29 +117,26 @@ class FlowerCoordinator(BaseCoordinator):
         return results
 
     @override
-    def aggregate(
-        self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
-    ) -> Aggregated:
+    def aggregate(self, updates: RoundUpdates) -> Aggregated:
         """Who was asked and did not arrive is a failure to the strategy, as in Flower."""
-        orders = [arrival.order for arrival in arrivals]
-        results = self.ledger.collect(orders)
+        results = self.ledger.collect(updates.orders)
         done = [result.order for result in results]
         answered = {order.client for order in done}
         raised, self._failed = self._failed, {}
         failures = [
             raised.get(number) or TimeoutError(f"client {number} did not arrive")
-            for number in sorted({*selected, *raised} - answered)
+            for number in sorted({*updates.selected, *raised} - answered)
         ]
         pairs = [(self._proxies[o.client], self._fitted.pop(o.key)) for o in done]
         if raised and not pairs:
             first = described(raised[min(raised)])
-            raise ComponentError(f"all clients of round {round_} failed: {first}")
-        parameters, _ = self._ask("aggregate_fit", round_, pairs, failures)
+            raise ComponentError(f"all clients of round {updates.round} failed: {first}")
+        parameters, _ = self._ask("aggregate_fit", updates.round, pairs, failures)
         if parameters is not None:
             self.parameters = parameters
         return Aggregated(
             losses={r.order.client: r.loss for r in results},
-            discarded=[order.key for order in orders if order not in done],
+            discarded=[order.key for order in updates.orders if order not in done],
             gemd=self.gemd([order.client for order in done]),
         )
 

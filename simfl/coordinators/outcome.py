@@ -1,30 +1,25 @@
 """What a selector is told of a round that has ended."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from simfl.components.aggregators.base import Contribution
 from simfl.components.selectors.base import RoundOutcome, Selector
-from simfl.core.types import OrderKey
-from simfl.sim.coordinator import Arrival
+from simfl.sim.coordinator import RoundUpdates
 
 
 def outcome_of(
-    round_: int,
-    selected: Sequence[int],
+    updates: RoundUpdates,
     contributions: Sequence[Contribution],
-    arrivals: Mapping[OrderKey, Arrival],
     selector: Selector,
     layers: tuple[int, ...],
 ) -> RoundOutcome:
     """Return what the server knows once a round's updates are aggregated.
 
     Args:
-        round_: its number.
-        selected: who was asked.
+        updates: who was asked, and when what came.
         contributions: what counted.
-        arrivals: when it came, by `WorkOrder.key`.
         selector: who is to be told; says what it wants to know.
         layers: sizes of the model's tensors.
     """
@@ -32,16 +27,17 @@ def outcome_of(
     last = {contribution.result.order.client: contribution for contribution in contributions}
     contributions = [last[client] for client in sorted(last)]
     results = [contribution.result for contribution in contributions]
-    updates = None
+    took_s = {arrival.order.key: arrival.duration_s for arrival in updates.arrivals}
+    changes = None
     if selector.needs_updates:
-        updates = np.stack([c.update.astype(np.float32) for c in contributions])
+        changes = np.stack([c.update.astype(np.float32) for c in contributions])
     return RoundOutcome(
-        round=round_,
-        selected=np.array(sorted(set(selected)), dtype=np.int64),
+        round=updates.round,
+        selected=np.array(updates.selected, dtype=np.int64),
         arrived=np.array([r.order.client for r in results], dtype=np.int64),
         losses=np.array([r.loss for r in results]),
-        durations_s=np.array([arrivals[r.order.key].duration_s for r in results]),
-        updates=updates,
+        durations_s=np.array([took_s[r.order.key] for r in results]),
+        updates=changes,
         extras={name: np.stack([r.extras[name] for r in results]) for name in selector.wants},
         layers=layers,
     )

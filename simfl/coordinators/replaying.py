@@ -16,7 +16,7 @@ from simfl.coordinators.base import BaseCoordinator
 from simfl.core.evaluation import Evaluation
 from simfl.core.work import WorkOrder
 from simfl.errors import RunError
-from simfl.sim.coordinator import Aggregated, Arrival, Coordinator, EdgeModel
+from simfl.sim.coordinator import Aggregated, Coordinator, EdgeModel, RoundUpdates
 
 _DECISIONS = {
     "probe", "probed", "selected", "filtered", "edge_aggregated", "aggregated", "evaluated",
@@ -117,28 +117,19 @@ class ReplayingCoordinator(Coordinator):
         return [int(client) for client in record["clients"]]
 
     @override
-    def aggregate(
-        self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
-    ) -> Aggregated:
+    def aggregate(self, updates: RoundUpdates) -> Aggregated:
         record = self._recorded("aggregated")
         if record is None:
-            return self._live.aggregate(round_, selected, arrivals)
-        self._live.replay(arrival.order for arrival in arrivals)
+            return self._live.aggregate(updates)
+        self._live.replay(updates.orders)
         return _facts_of(record)
 
     @override
-    def aggregate_at_edge(
-        self,
-        round_: int,
-        selected: Sequence[int],
-        arrivals: Sequence[Arrival],
-        base: int,
-        made: int,
-    ) -> Aggregated:
+    def aggregate_at_edge(self, updates: RoundUpdates, base: int, made: int) -> Aggregated:
         record = self._recorded("edge_aggregated")
         if record is None:
-            return self._live.aggregate_at_edge(round_, selected, arrivals, base, made)
-        self._live.replay(arrival.order for arrival in arrivals)
+            return self._live.aggregate_at_edge(updates, base, made)
+        self._live.replay(updates.orders)
         return _facts_of(record)
 
     @override

@@ -7,7 +7,7 @@ from typing_extensions import override
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.core.evaluation import Evaluation
-from simfl.sim.coordinator import Aggregated, Arrival, EdgeModel
+from simfl.sim.coordinator import Aggregated, EdgeModel, RoundUpdates
 
 
 class TimeOnlyCoordinator(BaseCoordinator):
@@ -24,23 +24,14 @@ class TimeOnlyCoordinator(BaseCoordinator):
         return Reports.unknown(probe, clients, durations_s)
 
     @override
-    def aggregate(
-        self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
-    ) -> Aggregated:
-        orders = [arrival.order for arrival in arrivals]
+    def aggregate(self, updates: RoundUpdates) -> Aggregated:
+        orders = updates.orders
         self.ledger.replay(orders)
         return Aggregated(gemd=self.gemd([order.client for order in orders]))
 
     @override
-    def aggregate_at_edge(
-        self,
-        round_: int,
-        selected: Sequence[int],
-        arrivals: Sequence[Arrival],
-        base: int,
-        made: int,
-    ) -> Aggregated:
-        return self.aggregate(round_, selected, arrivals)
+    def aggregate_at_edge(self, updates: RoundUpdates, base: int, made: int) -> Aggregated:
+        return self.aggregate(updates)
 
     @override
     def merge(self, round_: int, edges: Sequence[EdgeModel], clients: Sequence[int]) -> Aggregated:

@@ -24,7 +24,7 @@ from simfl.core.evaluation import Evaluation
 from simfl.core.readonly import read_only
 from simfl.core.types import OrderKey, Params
 from simfl.core.work import Plan, WorkOrder, WorkResult
-from simfl.sim.coordinator import Aggregated, Arrival, EdgeModel
+from simfl.sim.coordinator import Aggregated, Arrival, EdgeModel, RoundUpdates
 from simfl.training.executors.base import Executor
 from simfl.training.executors.sums import Sum, is_sound
 
@@ -102,11 +102,9 @@ class TrainingCoordinator(BaseCoordinator):
         ]
 
     @override
-    def aggregate(
-        self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
-    ) -> Aggregated:
+    def aggregate(self, updates: RoundUpdates) -> Aggregated:
         before = self.model
-        model, facts = self._next_model(before, round_, selected, arrivals)
+        model, facts = self._next_model(before, updates)
         if model is not None:
             self._path.moved(self.version, None if model is before else model - before)
             self._versions.add(model)
@@ -114,15 +112,8 @@ class TrainingCoordinator(BaseCoordinator):
         return facts
 
     @override
-    def aggregate_at_edge(
-        self,
-        round_: int,
-        selected: Sequence[int],
-        arrivals: Sequence[Arrival],
-        base: int,
-        made: int,
-    ) -> Aggregated:
-        model, facts = self._next_model(self._versions[base], round_, selected, arrivals)
+    def aggregate_at_edge(self, updates: RoundUpdates, base: int, made: int) -> Aggregated:
+        model, facts = self._next_model(self._versions[base], updates)
         if model is not None:
             self._versions.add_of_edge(made, model, instead=base)
         return facts
@@ -138,17 +129,15 @@ class TrainingCoordinator(BaseCoordinator):
         self._forget_old_models()
         return Aggregated(gemd=self.gemd(clients))
 
-    def _next_model(
-        self, model: Params, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
-    ) -> tuple[Params | None, Aggregated]:
+    def _next_model(self, model: Params, updates: RoundUpdates) -> tuple[Params | None, Aggregated]:
         """Return what comes of `model` `(p,)`, itself if nothing counts (None: nothing is finite).
 
         And what became of each update.
         """
-        by_key = {arrival.order.key: arrival for arrival in arrivals}
-        summed = self._added_up(by_key)
+        round_ = updates.round
+        summed = self._added_up(updates.arrivals)
         if summed is None:
-            good, discarded = self._sound_results(by_key)
+            good, discarded = self._sound_results(updates.orders)
         else:
             good, discarded = summed.results, summed.discarded
         if discarded:
@@ -156,10 +145,11 @@ class TrainingCoordinator(BaseCoordinator):
             blame_for_nonsense(self._executor.task, self._global, clients, round_)
         contributions: list[Contribution] = []
         if good:
+            by_key = {arrival.order.key: arrival for arrival in updates.arrivals}
             received = [self._contribution(r, by_key[r.order.key]) for r in good]
             if contributions := self._path.let_through(received, round_, self.version):
                 model = self._guarded.next_model(model, contributions, summed, round_)
-                self._observe(round_, selected, contributions, by_key)
+                self._observe(updates, contributions)
         counted = {c.result.order.key: c.result.loss for c in contributions}
         facts = Aggregated(
             losses={client: loss for (client, _), loss in counted.items()},
@@ -170,10 +160,10 @@ class TrainingCoordinator(BaseCoordinator):
         return (model if good else None), facts
 
     def _sound_results(
-        self, arrivals: Mapping[OrderKey, Arrival]
+        self, orders: Sequence[WorkOrder]
     ) -> tuple[list[WorkResult], list[OrderKey]]:
         """Return the results that count, and whose are no finite numbers."""
-        results = self._early.collect([arrival.order for arrival in arrivals.values()])
+        results = self._early.collect(orders)
         good = [result for result in results if is_sound(result)]
         return good, [result.order.key for result in results if not is_sound(result)]
 
@@ -211,20 +201,19 @@ class TrainingCoordinator(BaseCoordinator):
         self._answers.end_all()
         self._versions.forget_edges()
 
-    def _added_up(self, arrivals: Mapping[OrderKey, Arrival]) -> Sum | None:
+    def _added_up(self, arrivals: Sequence[Arrival]) -> Sum | None:
         """Train what arrived and add it up; None: models are needed singly, or better so."""
-        arrived = [arrivals[key] for key in sorted(arrivals)]
         singly = (
             self._selector.needs_updates
             or "gradient" in self._selector.wants
             or not self._path.compressor.lossless
             or self._path.filter.stage != "none"
-            or any(a.staleness or a.order in self._early for a in arrived)
+            or any(a.staleness or a.order in self._early for a in arrivals)
         )
-        if singly or not self._computing.adds_up(arrived):
+        if singly or not self._computing.adds_up(arrivals):
             return None
-        self.ledger.replay(arrival.order for arrival in arrived)
-        return self._computing.add_up(arrived)
+        self.ledger.replay(arrival.order for arrival in arrivals)
+        return self._computing.add_up(arrivals)
 
     def _contribution(self, result: WorkResult, arrival: Arrival) -> Contribution:
         """Return what the server receives of `result`."""
@@ -234,17 +223,9 @@ class TrainingCoordinator(BaseCoordinator):
             received, base, arrival.staleness, arrival.copies, arrival.tier, arrival.arrived_s
         )
 
-    def _observe(
-        self,
-        round_: int,
-        selected: Sequence[int],
-        contributions: Sequence[Contribution],
-        arrivals: Mapping[OrderKey, Arrival],
-    ) -> None:
-        outcome = outcome_of(
-            round_, selected, contributions, arrivals, self._selector, self._global.layers
-        )
-        with blaming(self._selector, f"learning from round {round_}"):
+    def _observe(self, updates: RoundUpdates, contributions: Sequence[Contribution]) -> None:
+        outcome = outcome_of(updates, contributions, self._selector, self._global.layers)
+        with blaming(self._selector, f"learning from round {updates.round}"):
             self._selector.observe(outcome)
 
     def _forget_old_models(self) -> None:

@@ -35,6 +35,26 @@ class Arrival:
     arrived_s: float = 0.0
 
 
+@dataclass(frozen=True)
+class RoundUpdates:
+    """What one aggregation is made of, at the server or at an edge.
+
+    Attributes:
+        round: which.
+        selected: who was asked, those who arrived among them: distinct ids, ascending.
+        arrivals: the updates that came in time, in canonical order (`WorkOrder.key`).
+    """
+
+    round: int
+    selected: Sequence[int]
+    arrivals: Sequence[Arrival]
+
+    @property
+    def orders(self) -> list[WorkOrder]:
+        """What was trained, in canonical order."""
+        return [arrival.order for arrival in self.arrivals]
+
+
 class EdgeModel(NamedTuple):
     """An edge server's model, as the cloud gets it.
 
@@ -87,25 +107,14 @@ class Coordinator(Protocol):
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
         """Return the clients to ask, repeats allowed."""
 
-    def aggregate(
-        self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
-    ) -> Aggregated:
+    def aggregate(self, updates: RoundUpdates) -> Aggregated:
         """Make the next model of the updates that arrived."""
 
-    def aggregate_at_edge(
-        self,
-        round_: int,
-        selected: Sequence[int],
-        arrivals: Sequence[Arrival],
-        base: int,
-        made: int,
-    ) -> Aggregated:
+    def aggregate_at_edge(self, updates: RoundUpdates, base: int, made: int) -> Aggregated:
         """Make an edge's next model of the updates that arrived there; the global one stays.
 
         Args:
-            round_: which.
-            selected: whom the edge asked.
-            arrivals: of whose updates.
+            updates: of the edge.
             base: version that the edge had, which all of them start from.
             made: version of the one that it then has, below zero; of updates none of which is
                 finite none is made.

@@ -13,7 +13,7 @@ from simfl.coordinators.update_path import UpdatePath
 from simfl.core.evaluation import Evaluation
 from simfl.core.seeds import Seeds
 from simfl.core.work import Plan, WorkOrder, WorkResult
-from simfl.sim.coordinator import Arrival
+from simfl.sim.coordinator import Arrival, RoundUpdates
 from simfl.training.executors.base import Executor
 
 
@@ -60,7 +60,7 @@ def view(round_: int, turn: int) -> View:
 def work(learn: TrainingCoordinator, issue: int) -> None:
     """Let client 2 make the next version."""
     order = learn.issue(WorkOrder(2, issue, issue + 1, learn.version, Plan(1), 0))
-    learn.aggregate(issue + 1, [2], [Arrival(order, 0, 1, 1.0)])
+    learn.aggregate(RoundUpdates(issue + 1, [2], [Arrival(order, 0, 1, 1.0)]))
 
 
 def test_a_loss_is_that_of_the_model_sent() -> None:

@@ -25,7 +25,7 @@ from simfl.coordinators.update_path import UpdatePath
 from simfl.core.evaluation import Evaluation
 from simfl.core.seeds import Seeds
 from simfl.core.work import Plan, WorkOrder, WorkResult
-from simfl.sim.coordinator import Arrival
+from simfl.sim.coordinator import Arrival, RoundUpdates
 from simfl.training.executors.base import Executor
 
 LEARNT = np.array([1, 2], dtype=np.float32)
@@ -75,7 +75,8 @@ def test_a_client_compares_with_the_last_change_of_the_model_that_it_was_sent() 
         return learn.issue(WorkOrder(client, 0, 1, learn.version, Plan(1), 0))
 
     def arrives(order: WorkOrder) -> None:
-        learn.aggregate(1, [], [Arrival(order, learn.version - order.base, 1, 1.0)])
+        arrival = Arrival(order, learn.version - order.base, 1, 1.0)
+        learn.aggregate(RoundUpdates(1, [], [arrival]))
 
     REFERENCES.clear()
     first, slow = sent(1), sent(2)

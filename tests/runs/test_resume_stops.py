@@ -104,10 +104,10 @@ def test_control_c_keeps_what_is_complete_and_exits_130(
     file.write_text(scenario({}).to_yaml())
     aggregate = TrainingCoordinator.aggregate
 
-    def interrupted(self, round_, selected, arrivals):
-        if round_ == 3:
+    def interrupted(self, updates):
+        if updates.round == 3:
             raise KeyboardInterrupt  # as a signal would, in the middle of training
-        return aggregate(self, round_, selected, arrivals)
+        return aggregate(self, updates)
 
     with monkeypatch.context() as patch:
         patch.setattr(TrainingCoordinator, "aggregate", interrupted)

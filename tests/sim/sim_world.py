@@ -136,15 +136,16 @@ class FakeCoordinator:
         self.asked.append(k)
         return [int(client) for client in self.choose(view, reports, k)]
 
-    def aggregate(self, round_, selected, arrivals):
+    def aggregate(self, updates):
+        arrivals = updates.arrivals
         self.arrivals.append(list(arrivals))
         self.ledger.collect(arrival.order for arrival in arrivals)
         bad = [a.order.key for a in arrivals if a.order.key in self.broken]
         losses = {a.order.client: 1.0 for a in arrivals if a.order.key not in self.broken}
         return Aggregated(losses=losses, discarded=bad)
 
-    def aggregate_at_edge(self, round_, selected, arrivals, base, made):
-        return self.aggregate(round_, selected, arrivals)
+    def aggregate_at_edge(self, updates, base, made):
+        return self.aggregate(updates)
 
     def merge(self, round_, edges, clients):
         self.merged.append(list(edges))

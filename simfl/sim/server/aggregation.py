@@ -10,7 +10,7 @@ import numpy as np
 from simfl.components.selectors.base import History
 from simfl.core.returned import expect
 from simfl.core.rows import Outcome
-from simfl.sim.coordinator import Aggregated, Arrival, Coordinator
+from simfl.sim.coordinator import Aggregated, Arrival, Coordinator, RoundUpdates
 from simfl.sim.server.background import Waits
 from simfl.sim.server.dispatch import Dispatch
 from simfl.sim.server.participation import Participation
@@ -61,7 +61,7 @@ class Aggregation:
         facts, before = Aggregated(), state.version
         if arrived:
             asked = sorted({*selected, *(part.client for part in arrived)})
-            facts = self.coordinator.aggregate(state.round, asked, self.arrivals(arrived))
+            facts = self.coordinator.aggregate(self.updates(arrived, asked))
             state.version += facts.made_a_model(len(arrived))
             self.note(facts)
         self.settle(arrived, facts, before)
@@ -75,10 +75,10 @@ class Aggregation:
             self._free_s = max(self._free_s, self.state.timeline.now) + self.takes_s
             yield self.state.timeline.at(self._free_s)
 
-    def arrivals(self, parts: Sequence[Participation]) -> list[Arrival]:
-        """Return what the coordinator is told of `parts` that have arrived."""
+    def updates(self, parts: Sequence[Participation], selected: Sequence[int]) -> RoundUpdates:
+        """Return what the coordinator is told of `parts` that have arrived of those `selected`."""
         version = self.state.version
-        return [
+        arrivals = [
             Arrival(
                 p.order,
                 version - p.version,
@@ -89,6 +89,7 @@ class Aggregation:
             )
             for p in parts
         ]
+        return RoundUpdates(self.state.round, selected, arrivals)
 
     def settle(
         self, parts: Sequence[Participation], facts: Aggregated, version: int

@@ -65,10 +65,8 @@ class Edges:
             return
         parts = sorted(arrived, key=lambda part: part.order.key)
         self._made += 1
-        arrivals, round_ = self.aggregation.arrivals(parts), self.state.round
-        facts = self.coordinator.aggregate_at_edge(
-            round_, sorted(selected), arrivals, self.version(edge), -self._made
-        )
+        updates = self.aggregation.updates(parts, sorted(selected))
+        facts = self.coordinator.aggregate_at_edge(updates, self.version(edge), -self._made)
         if facts.made_a_model(len(parts)):
             self._models[edge] = -self._made
         self.aggregation.note(facts, edge)
