@@ -3,7 +3,9 @@
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from simfl.build.data import Unfit, federate
 from simfl.build.endings import endless
@@ -190,8 +192,9 @@ class Builder:
 
     def reveal(self, server: Server) -> None:
         """Tell `server` what no server can know, if the scenario's selector is an oracle."""
-        server.truth = None
+        truth: dict[str, NDArray[Any]] = {}
         if self.scenario.selection.oracle:
-            server.truth = {"duration_s": read_only(server.nominal_round_s(everybody=True))}
+            truth["duration_s"] = read_only(server.nominal_round_s(everybody=True))
             if (counts := self.federation.label_counts) is not None:
-                server.truth["label_counts"] = read_only(counts)
+                truth["label_counts"] = read_only(counts)
+        server.selection.truth = truth or None

@@ -1,13 +1,14 @@
 """Choosing clients: what the selector asks is asked, and takes its time, before it chooses."""
 
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import simpy
+from numpy.typing import NDArray
 
-from simfl.components.selectors.base import Reports, View
+from simfl.components.selectors.base import History, Reports, View
 from simfl.core.types import Ids
 from simfl.errors import ComponentError
 from simfl.sim.coordinator import Coordinator
@@ -32,7 +33,8 @@ class Selection:
         waiting: waits for them.
         probing: asks them.
         accounting: records who was chosen.
-        view: (k, among, round, turn, part) -> what the selector may look at.
+        history: what the server remembers of its clients, as the selector may look at it.
+        truth: what no server can know, only there for selectors marked as oracles.
         under_way: selections under way (they may take time, for probes).
     """
 
@@ -42,7 +44,8 @@ class Selection:
     waiting: Waiting
     probing: Probing
     accounting: Accounting
-    view: Callable[[int, Ids | None, int, int, int], View]
+    history: History
+    truth: Mapping[str, NDArray[Any]] | None = field(default=None, init=False)
     under_way: int = field(default=0, init=False)
     _turn: int = field(default=0, init=False)
 
@@ -88,7 +91,7 @@ class Selection:
         round_, turn = self.state.round, self._turn
         self._turn += 1
         part = next((number for number in (tier, edge) if number is not None), 0)
-        view = self.view(k, among, round_, turn, part)
+        view = self._view(k, among, round_, turn, part)
         reports: tuple[Reports, ...] = ()
         while (probe := self.coordinator.next_probe(view, reports)) is not None:
             took = yield from self.probing.ask(probe, view)
@@ -100,13 +103,29 @@ class Selection:
                     f"round {round_}; `probe` returns None when it has asked enough (`reports` has "
                     "the answers so far)"
                 )
-            view = self.view(k, among, round_, turn, part)
+            view = self._view(k, among, round_, turn, part)
             if not self.waiting.anyone(among):
                 return Counter()
         chosen = Counter(self.coordinator.select(view, reports, k))
         self._check(chosen)
         self.accounting.select(k, chosen, tier, edge)
         return chosen
+
+    def _view(self, k: int, among: Ids | None, round_: int, turn: int, part: int) -> View:
+        """Return what the selector may look at now; arguments as of `select` and `View`."""
+        everybody = self.candidates.able if among is None else among
+        return View(
+            round_,
+            self.state.timeline.now,
+            self.history,
+            available=lambda: self.candidates.reachable(everybody),
+            draw=lambda count, rng: self.candidates.draw(count, rng, among),
+            model_bytes=self.state.settings.prices.model_bytes,
+            k=k,
+            truth=self.truth,
+            turn=turn,
+            part=part,
+        )
 
     def _check(self, chosen: Counter[int]) -> None:
         """Assert that somebody was chosen, and that all of them can take part now.

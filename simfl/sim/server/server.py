@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import simpy
-from numpy.typing import NDArray
 
-from simfl.components.selectors.base import History, View
+from simfl.components.selectors.base import History
 from simfl.components.workloads.base import Workload
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
@@ -53,7 +52,6 @@ class Server:
         edges: what edge servers have, where there are any.
         selection: how clients are chosen.
         under_way: who is at work, by client.
-        truth: what no server can know, only there for selectors marked as oracles.
     """
 
     def __init__(
@@ -69,8 +67,6 @@ class Server:
         self.timeline = timeline
         self.seeds = seeds
         self.history = History.empty(fleet.samples)
-        self._shown_history = self.history.read_only()
-        self.truth: dict[str, NDArray[Any]] | None = None
         self.state = state = RunState(timeline, settings)
         self.candidates = candidates = Candidates(timeline, fleet)
         self.accounting = accounting = Accounting(state, fleet)
@@ -83,7 +79,7 @@ class Server:
         planner = Planner(state, fleet, links, workload, seeds)
         probing = Probing(state, candidates, planner, devices, accounting)
         self.selection = Selection(
-            state, coordinator, candidates, waiting, probing, accounting, self._view
+            state, coordinator, candidates, waiting, probing, accounting, self.history.read_only()
         )
         self._dispatch = dispatch = Dispatch(
             state, coordinator, candidates, planner, devices, accounting, silence
@@ -251,18 +247,3 @@ class Server:
         """Close the round that was interrupted, if one was, with the model that it began with."""
         if self._round_end.pending:
             self._round_end.close(Aggregated())
-
-    def _view(self, k: int, among: Ids | None, round_: int, turn: int, part: int) -> View:
-        everybody = self.candidates.able if among is None else among
-        return View(
-            round_,
-            self.timeline.now,
-            self._shown_history,
-            available=lambda: self.candidates.reachable(everybody),
-            draw=lambda count, rng: self.candidates.draw(count, rng, among),
-            model_bytes=self.settings.prices.model_bytes,
-            k=k,
-            truth=self.truth,
-            turn=turn,
-            part=part,
-        )
