@@ -7,7 +7,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
-from simfl.components.aggregators.weighting import Weighting, shares, sum_of, weights_of
+from simfl.components.aggregators.weighting import Weighting, shares, sum_of, terms_of, weights_of
 from simfl.core.types import Floats, Params
 
 
@@ -36,6 +36,6 @@ class FedAvg(Aggregator):
         weights = weights_of(contributions, self.weighting)
         if not weights.any():
             return model
-        if any(contribution.staleness for contribution in contributions):
-            return (model + sum_of(contributions, weights, "updates")).astype(np.float32)
-        return sum_of(contributions, weights).astype(np.float32)
+        of = terms_of(contributions)
+        mean = sum_of(contributions, weights, of)
+        return (model + mean if of == "updates" else mean).astype(np.float32)

@@ -1,14 +1,13 @@
 """Krum and Multi-Krum (Blanchard et al., 2017, arXiv:1703.02757, sections 4 and 6)."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
-from simfl.components.aggregators.weighting import block_of, blocks, sum_of
+from simfl.components.aggregators.weighting import Terms, block_of, blocks, sum_of, terms_of
 from simfl.core.circumstances import Circumstances
 from simfl.core.machine.memory import require_memory
 from simfl.core.types import Floats, Params
@@ -52,9 +51,7 @@ class Krum(Aggregator):
         Raises:
             InputError: the distances don't fit into memory.
         """
-        of: Literal["models", "updates"] = (
-            "updates" if any(c.staleness for c in contributions) else "models"
-        )
+        of = terms_of(contributions)
         owners = [i for i, c in enumerate(contributions) for _ in range(c.copies)]
         scores = self._scores(_squared_distances([contributions[i] for i in owners], of))
         keys = [contributions[i].result.order.key for i in owners]
@@ -70,7 +67,7 @@ class Krum(Aggregator):
         return np.asarray(np.sort(distances, axis=1)[:, 1 : 1 + nearest].sum(axis=1))
 
 
-def _squared_distances(models: Sequence[Contribution], of: Literal["models", "updates"]) -> Floats:
+def _squared_distances(models: Sequence[Contribution], of: Terms) -> Floats:
     """Return `(r, r)` squared Euclidean distances, exactly symmetric."""
     r = len(models)
     require_memory(3 * 8 * r**2, f"aggregator 'krum' with {r:,} updates")

@@ -1,12 +1,11 @@
 """What robust aggregators share: a statistic of each coordinate over all models."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import numpy as np
 
 from simfl.components.aggregators.base import Contribution
-from simfl.components.aggregators.weighting import block_of, blocks
+from simfl.components.aggregators.weighting import block_of, blocks, terms_of
 from simfl.core.types import Floats, Params
 
 
@@ -17,15 +16,14 @@ def by_coordinate(
 
     Args:
         model: `(p,)` the present one.
-        contributions: the models; one drawn twice counts twice.  Where some are stale it is the
-            statistic of the updates, added to `model`: stale models undo what was learned since.
+        contributions: one drawn twice counts twice.  Where some are stale it is the statistic of
+            the updates, added to `model`: see `terms_of`.
         statistic: `(r, columns)` values -> `(columns,)`.
     """
     models = [c for c in contributions for _ in range(c.copies)]
-    stale = any(c.staleness for c in contributions)
+    of = terms_of(contributions)
     result = np.empty(len(model), dtype=np.float32)
     for columns in blocks(len(result), rows=len(models)):
-        of: Literal["models", "updates"] = "updates" if stale else "models"
         value = statistic(np.stack([block_of(c, columns, of) for c in models]))
-        result[columns] = model[columns] + value if stale else value
+        result[columns] = model[columns] + value if of == "updates" else value
     return result

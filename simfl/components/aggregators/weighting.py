@@ -9,6 +9,8 @@ from simfl.components.aggregators.base import Contribution
 from simfl.core.types import Floats, Params
 
 Weighting = Literal["samples", "uniform"]
+Terms = Literal["models", "updates"]
+"""What of contributions is added up or compared."""
 
 GROUP = 16
 """Terms of a sum that are added up on their own: part of what a run's bits are."""
@@ -34,10 +36,16 @@ def shares(samples: Sequence[int], copies: Sequence[int], weighting: Weighting) 
     return np.array(counts, dtype=np.float64) / max(sum(counts), 1)
 
 
+def terms_of(contributions: Sequence[Contribution]) -> Terms:
+    """Return what the next model is made of: models, or updates that are added to the present one.
+
+    Updates where some are stale: stale models would undo what was learned since.
+    """
+    return "updates" if any(contribution.staleness for contribution in contributions) else "models"
+
+
 def sum_of(
-    contributions: Sequence[Contribution],
-    coefficients: Floats,
-    of: Literal["models", "updates"] = "models",
+    contributions: Sequence[Contribution], coefficients: Floats, of: Terms = "models"
 ) -> Floats:
     """Return `(p,)` the `GroupedSum` of ``coefficient * model`` (or update), in the order given."""
     total = np.zeros(len(contributions[0].result.params))
@@ -96,9 +104,7 @@ def blocks(columns: int, rows: int = 1) -> Iterator[slice]:
         yield slice(low, low + width)
 
 
-def block_of(
-    contribution: Contribution, columns: slice, of: Literal["models", "updates"] = "models"
-) -> Floats:
+def block_of(contribution: Contribution, columns: slice, of: Terms = "models") -> Floats:
     """Return `(columns,)` a part of a contribution's model or update, float64."""
     block = contribution.result.params[columns].astype(np.float64)
     if of == "updates":
