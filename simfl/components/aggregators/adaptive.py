@@ -48,6 +48,7 @@ class FedAdagrad(Adaptive):
 
     beta1: float = Field(0.0, ge=0, lt=1, description="momentum of the mean update")
 
+    @override
     def _next_square(self, square: Floats, delta2: Floats) -> Floats:
         return square + delta2
 
@@ -62,6 +63,7 @@ class FedAdam(Adaptive):
 
     beta2: float = Field(0.99, ge=0, lt=1, description="memory of the squared updates")
 
+    @override
     def _next_square(self, square: Floats, delta2: Floats) -> Floats:
         return self.beta2 * square + (1 - self.beta2) * delta2
 
@@ -76,5 +78,6 @@ class FedYogi(Adaptive):
 
     beta2: float = Field(0.99, ge=0, lt=1, description="memory of the squared updates")
 
+    @override
     def _next_square(self, square: Floats, delta2: Floats) -> Floats:
         return square - (1 - self.beta2) * delta2 * np.sign(square - delta2)

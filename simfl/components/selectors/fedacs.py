@@ -195,6 +195,7 @@ class FedAcs(Selector):
         finite = reward[np.isfinite(reward)]
         self._trace = [*self._trace, float(finite.mean()) if len(finite) else float("nan")]
 
+    @override
     def diagnostics(self) -> dict[str, NDArray[Any]]:
         """Return duels won and lost `(N,)`, and each round's mean `reward`."""
         if self._wins is None or self._losses is None:

@@ -144,6 +144,7 @@ class FedCor(WithPresets):
         chosen = choose(posterior, self._annealing, view.available, k)
         return np.sort(np.array(chosen, dtype=np.int64))
 
+    @override
     def diagnostics(self) -> dict[str, NDArray[Any]]:
         """Return the `embeddings` `(N, d)` and the `annealing` factors `(N,)`."""
         if self._embeddings is None or self._annealing is None:
