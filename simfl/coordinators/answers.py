@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.base import moment
+from simfl.coordinators.model_versions import ModelVersions
 from simfl.core.seeds import Seeds
 from simfl.core.types import Params
 from simfl.core.work import MiniBatch, WorkResult
@@ -26,54 +27,53 @@ class ProbeAnswers:
     Args:
         executor: measures.
         seeds: the run's root of randomness.
+        versions: of the model.
         train: for probes that train.
 
     Attributes:
         trial: the model that a trial made last (None: there was none).
     """
 
-    def __init__(self, executor: Executor, seeds: Seeds, train: Train) -> None:
+    def __init__(
+        self, executor: Executor, seeds: Seeds, versions: ModelVersions, train: Train
+    ) -> None:
         self.trial: Params | None = None
-        self._executor, self._seeds, self._train = executor, seeds, train
+        self._executor, self._seeds, self._versions = executor, seeds, versions
+        self._train = train
         self._trials: dict[_Selection, Params] = {}  # while the selection lasts
         self._asked: dict[_Selection, int] = {}  # which model the question is about
 
     @property
-    def versions(self) -> Collection[int]:
-        """Of models that questions under way are about."""
+    def asked_about(self) -> Collection[int]:
+        """Versions of models that questions under way are about."""
         return self._asked.values()
 
-    def begin(self, view: View, version: int | None) -> None:
-        """Note that a selection asks about a model, or (None) no more."""
+    def begin(self, view: View, asks: bool) -> None:
+        """Note that a selection asks about the present model, or asks no more."""
         own = _of(view)
         # Of selections that go on side by side all others wait for answers.
         self._trials = {at: m for at, m in self._trials.items() if at == own or at in self._asked}
-        if version is not None:
-            self._asked[own] = version
-
-    def end(self, view: View) -> int:
-        """Return the version that a selection asked about; it waits no longer."""
-        return self._asked.pop(_of(view))
+        if asks:
+            self._asked[own] = self._versions.present
 
     def end_all(self) -> None:
         """Whoever was answering has been called off."""
         self._asked.clear()
         self._trials.clear()
 
-    def to(
-        self, probe: Probe, ids: NDArray[np.int64], took_s: NDArray[np.float64], view: View,
-        version: int, model: Params,
-    ) -> Reports:  # fmt: skip
-        """Return what the clients say.
+    def end(
+        self, probe: Probe, ids: NDArray[np.int64], took_s: NDArray[np.float64], view: View
+    ) -> Reports:
+        """Return what the clients say; their selection waits no longer.
 
         Args:
             probe: what they were asked.
             ids: `(m,)` who answers.
             took_s: `(m,)` how long they took.
             view: of the selection that asked.
-            version: of the model that they were sent.
-            model: `(p,)` that model.
         """
+        version = self._asked.pop(_of(view))
+        model = self._versions[version]
         if not len(ids):
             return Reports(probe, ids, np.zeros(0), took_s)
         if probe.report == "update":

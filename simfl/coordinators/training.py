@@ -59,7 +59,7 @@ class TrainingCoordinator(BaseCoordinator):
         self._nominal = nominal
         self._path = path
         self._early = EarlyResults(self.ledger, self._computing.execute)
-        self._answers = ProbeAnswers(executor, choosing.seeds, self._train_aside)
+        self._answers = ProbeAnswers(executor, choosing.seeds, self._versions, self._train_aside)
 
     @property
     def model(self) -> Params:
@@ -74,7 +74,7 @@ class TrainingCoordinator(BaseCoordinator):
     @override
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
         probe = super().next_probe(view, reports)
-        self._answers.begin(view, None if probe is None else self.version)
+        self._answers.begin(view, asks=probe is not None)
         return probe
 
     @override
@@ -82,9 +82,8 @@ class TrainingCoordinator(BaseCoordinator):
         self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
     ) -> Reports:
         """Clients answer about the model that they were sent, whatever was aggregated meanwhile."""
-        version = self._answers.end(view)
         ids, took_s = np.array(clients, dtype=np.int64), np.array(durations_s)
-        return self._answers.to(probe, ids, took_s, view, version, self._versions[version])
+        return self._answers.end(probe, ids, took_s, view)
 
     def _train_aside(
         self, clients: Sequence[int], view: View, version: int
@@ -230,7 +229,7 @@ class TrainingCoordinator(BaseCoordinator):
 
     def _forget_old_models(self) -> None:
         needed = {order.base for order in [*self.ledger.open, *self._early.orders]}
-        needed |= {self.version, *self._answers.versions}
+        needed |= {self.version, *self._answers.asked_about}
         self._versions.forget(needed)
         self._path.forget(needed)
 
