@@ -88,7 +88,7 @@ class Fleet:
         uplink_bps: `(n,)` bit/s.
         latency_s: `(n,)` one-way, seconds.
         samples: `(n,)` training samples held.
-        validation: `(n,)` samples that a local loss is measured on.
+        validation: `(n,)` samples kept aside for a local loss.
         memory_bytes: `(n,)` memory for training (None: enough everywhere).
         compute_jitter: how compute rates differ from training to training (None: not at all).
     """
@@ -106,6 +106,11 @@ class Fleet:
     @cached_property
     def _starts(self) -> list[int]:
         return [group.first for group in self.groups]
+
+    @cached_property
+    def loss_samples(self) -> Ids:
+        """`(n,)` samples that a local loss is measured on: those of training, if none are aside."""
+        return np.where(self.validation > 0, self.validation, self.samples)
 
     def __len__(self) -> int:
         return len(self.rate)

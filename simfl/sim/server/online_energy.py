@@ -105,15 +105,14 @@ class OnlineEnergy:
         return result
 
     def _charge(self, devices: Ids, looks: Sequence[float], now_s: float) -> Flags:
-        """Return `(m, looks)` whether the battery of each was not empty then, if it has one.
+        """Return `(m, looks)` whether the battery of each was not empty then.
 
         Args:
             devices: `(m,)` who; some may be there twice.
             looks: `(looks,)` instants since the last time that this was asked, in order.
             now_s: the present.
         """
-        if self._batteries is None:
-            return np.ones((len(devices), len(looks)), dtype=np.bool_)
+        assert self._batteries is not None
         turned: dict[int, list[tuple[float, bool]]] = {}
         for device, at_s, charged in self._batteries.turns(devices, now_s):
             turned.setdefault(device, []).append((at_s, charged))

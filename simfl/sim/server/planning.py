@@ -164,7 +164,7 @@ class Planner:
         """Return what answering `probe` means for the device of `client`."""
         prices = self._state.settings.prices
         samples = all_samples = int(self._fleet.samples[client])
-        held = int(self._fleet.validation[client]) or samples
+        held = int(self._fleet.loss_samples[client])
         if probe.samples is not None:
             held, samples = min(held, probe.samples), min(samples, probe.samples)
         nominal = self._state.settings.nominal.units(all_samples, self._state.settings.batch_size)
@@ -205,8 +205,7 @@ def _extras(settings: Settings, fleet: Fleet) -> tuple[Floats, int]:
             units, size = units + fleet.samples, size + settings.prices.model_bytes
             continue
         if want == "loss":
-            held = np.where(fleet.validation > 0, fleet.validation, fleet.samples)
-            units = units + settings.forward_units * held
+            units = units + settings.forward_units * fleet.loss_samples
         size += SCALAR_BYTES
     return units, size
 
