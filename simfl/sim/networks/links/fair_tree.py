@@ -17,13 +17,13 @@ them when it changes.  No SimPy here: time is an argument.
 
 import math
 from collections.abc import Iterator, Sequence
-from heapq import heapify, heappop, heappush
 from itertools import chain, count
 from typing import Any
 
 from typing_extensions import override
 
 from simfl.sim.networks.links.fair_link import FairLink, Flow, bit_rate, in_units
+from simfl.sim.networks.links.least import Least
 
 
 class FairTree:
@@ -46,8 +46,9 @@ class FairTree:
         self.now = self.virtual = 0.0
         numbers = count(1)
         self._cells = [_Cell(self, bps, numbers) for bps in (*cells, math.inf)]
-        self._suspects = tuple(_Least() for _ in range(4))  # of each kind the first to be wrong
-        self._ends, self._shared_ends = _Least(), _Least()  # in time, on the virtual clock
+        # Of each kind the first cell to be wrong; the next to end, in time and on the clock.
+        self._suspects = tuple(Least[_Cell]() for _ in range(4))
+        self._ends, self._shared_ends = Least[_Cell](), Least[_Cell]()
 
     def __len__(self) -> int:
         return sum(len(cell) for cell in self._cells)
@@ -132,7 +133,7 @@ class FairTree:
             pass
         self._level = bit_rate(self._units - self._taken, self._sharing)
 
-    def _adapt(self, queue: "_Least") -> bool:
+    def _adapt(self, queue: "Least[_Cell]") -> bool:
         _, cell = queue.first()
         return cell is not None and cell.adapt(self._units - self._taken, self._sharing)
 
@@ -225,36 +226,3 @@ class _Cell(FairLink):
                 self._clear()
         self.taken = (self._units, 0) if self.full else (self._limited, self._sharing)
         self._tree.book(self, before)
-
-
-class _Least:
-    """Which cell has the least of numbers that change; O(log n) a change."""
-
-    def __init__(self) -> None:
-        self._keys: dict[_Cell, float] = {}
-        self._heap: list[tuple[float, int, _Cell]] = []
-        self._numbers = count()
-
-    def put(self, cell: _Cell, key: float) -> None:
-        """Give `cell` a number (inf: none)."""
-        if self._keys.get(cell, math.inf) == key:
-            return
-        self._keys[cell] = key
-        if key < math.inf:
-            heappush(self._heap, (key, next(self._numbers), cell))
-        if len(self._heap) > 64 + 4 * len(self._keys):  # mostly numbers that are true no more
-            self._heap[:] = [entry for entry in self._heap if self._keys[entry[2]] == entry[0]]
-            heapify(self._heap)
-
-    def first(self) -> tuple[float, _Cell | None]:
-        """Return the least number, and whose it is (inf, None: there is none)."""
-        while self._heap and self._keys[self._heap[0][2]] != self._heap[0][0]:
-            heappop(self._heap)
-        return (self._heap[0][0], self._heap[0][2]) if self._heap else (math.inf, None)
-
-    def pop(self) -> _Cell:
-        """Take the least number away; return whose it was."""
-        _, cell = self.first()
-        assert cell is not None
-        self.put(cell, math.inf)
-        return cell
