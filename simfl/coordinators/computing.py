@@ -20,15 +20,12 @@ class Computing:
         executor: already started.
         versions: of the model.
         guarded: the aggregator, which may correct gradients and weigh models.
-
-    Attributes:
-        guarded: the aggregator in force.
     """
 
     def __init__(
         self, executor: Executor, versions: ModelVersions, guarded: GuardedAggregator
     ) -> None:
-        self._executor, self._versions, self.guarded = executor, versions, guarded
+        self._executor, self._versions, self._guarded = executor, versions, guarded
 
     def execute(self, orders: Sequence[WorkOrder]) -> Sequence[WorkResult]:
         """Return the results of `orders`, in their order."""
@@ -60,8 +57,8 @@ class Computing:
         """Return `(r,)` by what models are multiplied before they are added up, if that is all."""
         sizes = self._executor.task.data.sizes
         samples = [int(sizes[arrival.order.client]) for arrival in arrivals]
-        return self.guarded.weights(arrivals, samples)
+        return self._guarded.weights(arrivals, samples)
 
     def _batch(self, orders: Sequence[WorkOrder]) -> OrderBatch:
-        corrections = self.guarded.corrections(orders, self._versions.model)
+        corrections = self._guarded.corrections(orders, self._versions.model)
         return OrderBatch(self._versions.bases(orders), orders, corrections)

@@ -24,6 +24,9 @@ class GuardedAggregator:
     Args:
         aggregator: fresh.
         seeds: the run's root of randomness.
+
+    Attributes:
+        aggregator: the one in force; forks of runs change it.
     """
 
     def __init__(self, aggregator: Aggregator, seeds: Seeds) -> None:

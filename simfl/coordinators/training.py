@@ -194,9 +194,8 @@ class TrainingCoordinator(BaseCoordinator):
         if "aggregation" in same:
             rules._guarded.aggregator.load_state_dict(self._guarded.aggregator.state_dict())
         rules._path.go_on_from(self._path, same)
-        self._guarded, self._path = rules._guarded, rules._path
-        self._computing.guarded = rules._guarded
-        self._nominal = rules._nominal
+        self._guarded.aggregator = rules._guarded.aggregator
+        self._path, self._nominal = rules._path, rules._nominal
         self._answers.end_all()
         self._versions.forget_edges()
 
