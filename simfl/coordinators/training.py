@@ -134,11 +134,7 @@ class TrainingCoordinator(BaseCoordinator):
         And what became of each update.
         """
         round_ = updates.round
-        summed = self._added_up(updates.arrivals)
-        if summed is None:
-            good, discarded = self._sound_results(updates.orders)
-        else:
-            good, discarded = summed.results, summed.discarded
+        good, discarded, summed = self._results(updates)
         if discarded:
             clients = [client for client, _ in discarded]
             blame_for_nonsense(self._executor.task, self._global, clients, round_)
@@ -158,13 +154,28 @@ class TrainingCoordinator(BaseCoordinator):
         )
         return (model if good else None), facts
 
-    def _sound_results(
-        self, orders: Sequence[WorkOrder]
-    ) -> tuple[list[WorkResult], list[OrderKey]]:
-        """Return the results that count, and whose are no finite numbers."""
-        results = self._early.collect(orders)
-        good = [result for result in results if is_sound(result)]
-        return good, [result.order.key for result in results if not is_sound(result)]
+    def _results(
+        self, updates: RoundUpdates
+    ) -> tuple[list[WorkResult], list[OrderKey], Sum | None]:
+        """Return what comes of training: the results that count, and whose are no finite numbers.
+
+        And the sum of the models; None: they are needed singly, or better so.
+        """
+        arrivals, orders = updates.arrivals, updates.orders
+        singly = (
+            self._selector.needs_updates
+            or "gradient" in self._selector.wants
+            or not self._path.compressor.lossless
+            or self._path.filter.stage != "none"
+            or any(a.staleness or a.order in self._early for a in arrivals)
+        )
+        if singly or not self._computing.adds_up(arrivals):
+            results = self._early.collect(orders)
+            good = [result for result in results if is_sound(result)]
+            return good, [result.order.key for result in results if not is_sound(result)], None
+        self.ledger.replay(orders)
+        summed = self._computing.add_up(arrivals)
+        return summed.results, summed.discarded, summed
 
     @override
     def keeps(self, order: WorkOrder) -> bool:
@@ -198,20 +209,6 @@ class TrainingCoordinator(BaseCoordinator):
         self._path, self._nominal = rules._path, rules._nominal
         self._answers.end_all()
         self._versions.forget_edges()
-
-    def _added_up(self, arrivals: Sequence[Arrival]) -> Sum | None:
-        """Train what arrived and add it up; None: models are needed singly, or better so."""
-        singly = (
-            self._selector.needs_updates
-            or "gradient" in self._selector.wants
-            or not self._path.compressor.lossless
-            or self._path.filter.stage != "none"
-            or any(a.staleness or a.order in self._early for a in arrivals)
-        )
-        if singly or not self._computing.adds_up(arrivals):
-            return None
-        self.ledger.replay(arrival.order for arrival in arrivals)
-        return self._computing.add_up(arrivals)
 
     def _contribution(self, result: WorkResult, arrival: Arrival) -> Contribution:
         """Return what the server receives of `result`."""
