@@ -48,7 +48,7 @@ class ErrandProcess(simpy.Event):
         links: Links,
         meter: Meter,
         errand: Errand,
-        salvage: Callable[[float], float] | None = None,
+        salvage: Callable[[float], float] | None,
     ) -> None:
         super().__init__(timeline)
         self._timeline, self._fleet, self._links, self._meter = timeline, fleet, links, meter

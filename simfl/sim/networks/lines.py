@@ -35,8 +35,8 @@ class Lines:
         bps: Sequence[float],
         rates: Sequence[Factors | None],
         cells: Ids,
-        server: MakeLink = FairLink,
-        cell: MakeLink = FairLink,
+        server: MakeLink,
+        cell: MakeLink,
     ) -> None:
         self._cells = cells
         self._server_bps, *self._cells_bps = bps

@@ -191,7 +191,7 @@ class Server:
         rounds: Waits,
         server_time_s: float,
         watch: Callable[[Waits], Waits],
-        until_s: float = math.inf,
+        until_s: float,
     ) -> Generator[simpy.Event, Any, bool]:
         """Run `rounds` to their end or until virtual time is up; return whether they have ended.
 
@@ -201,7 +201,7 @@ class Server:
             watch: returns what does as a process of the policy's, this one or one that it spawns,
                 and tells whose fault it is if that fails.
             until_s: until this instant of a run that goes on after it, inclusive; what is under
-                way then stays so.
+                way then stays so (inf: to the end of the run).
         """
         self._aggregation.restart(server_time_s)
         self._watch = watch
@@ -212,7 +212,7 @@ class Server:
         """Start a process of the round policy's, which ends with its rounds."""
         return self._background.spawn(self._watch(process))
 
-    def go_on(self, until_s: float = math.inf) -> Generator[simpy.Event, Any, bool]:
+    def go_on(self, until_s: float) -> Generator[simpy.Event, Any, bool]:
         """Go on with the rounds that were begun; see `conduct`."""
         process, stop_s = self._rounds, self.settings.stop.time_s
         over: simpy.Event = process

@@ -52,7 +52,7 @@ class Waiting:
         """Return whether somebody (of `among`) can take part now."""
         return self._present(1, among) > 0
 
-    def ever(self, among: Ids | None = None) -> bool:
+    def ever(self, among: Ids | None) -> bool:
         """Return whether somebody (of `among`) can take part now or will, once back online."""
         return self.anyone(among) or len(self._candidates.returns_s(among)) > 0
 
@@ -116,7 +116,7 @@ class Waiting:
             self._alarm_s = back_s
             self._state.timeline.at(back_s).callbacks.append(self._state.stir)
 
-    def _present(self, most: int, among: Ids | None = None) -> int:
+    def _present(self, most: int, among: Ids | None) -> int:
         """Return how many (of `among`) can take part now, `most` or more: `most`."""
         return self._candidates.present(
             most, among, lambda: self._seeds.stream("presence", self._state.round)
