@@ -32,6 +32,11 @@ class CallOff(NamedTuple):
     limit_s: float
     ends: tuple[str, ...]
 
+    @classmethod
+    def at(cls, deadline: Deadline, *ends: str) -> "CallOff | None":
+        """Return what calls off at a `deadline` (None: there is none, or the fleet decides)."""
+        return cls("deadline", deadline, ends) if isinstance(deadline, float) else None
+
 
 class RoundPolicy(Component, ABC):
     """How the server waits: for whom, and until when.

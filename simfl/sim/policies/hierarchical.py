@@ -87,9 +87,7 @@ class Hierarchical(RoundPolicy):
     @override
     def call_off(self) -> CallOff | None:
         """Edge rounds end by themselves, as those of synchronous rounds do."""
-        if not isinstance(self.deadline, float):
-            return None
-        return CallOff("deadline", self.deadline, ("rounds", "time", "bytes"))
+        return CallOff.at(self.deadline, "rounds", "time", "bytes")
 
     @override
     def counted(self, wanted: int) -> int:

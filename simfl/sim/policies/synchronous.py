@@ -69,9 +69,9 @@ class Synchronous(RoundPolicy):
     @property
     @override
     def call_off(self) -> CallOff | None:
-        if not (isinstance(self.deadline, float) and self.enforce and self.late == "drop"):
+        if not self.enforce or self.late == "carry":
             return None
-        return CallOff("deadline", self.deadline, ("rounds", "time", "bytes"))
+        return CallOff.at(self.deadline, "rounds", "time", "bytes")
 
     @override
     def asked(self, wanted: int) -> int:

@@ -56,8 +56,7 @@ class Tiered(RoundPolicy):
     @override
     def call_off(self) -> CallOff | None:
         """Its rounds end when somebody arrives, and bytes are counted at their end."""
-        deadline = self.deadline
-        return CallOff("deadline", deadline, ("time",)) if isinstance(deadline, float) else None
+        return CallOff.at(self.deadline, "time")
 
     @override
     def counted(self, wanted: int) -> int:
