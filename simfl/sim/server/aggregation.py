@@ -79,14 +79,7 @@ class Aggregation:
         """Return what the coordinator is told of `parts` that have arrived of those `selected`."""
         version = self.state.version
         arrivals = [
-            Arrival(
-                p.order,
-                version - p.version,
-                p.copies,
-                p.duration_s,
-                p.tier,
-                p.errand.ended_s or 0.0,
-            )
+            Arrival(p.order, version - p.version, p.copies, p.duration_s, p.tier, p.arrived_s)
             for p in parts
         ]
         return RoundUpdates(self.state.round, selected, arrivals)

@@ -97,12 +97,12 @@ class Dispatch:
 
         An instant is the same, too, where only rounding makes it another.
         """
-        arrived = [(part.errand.ended_s or 0.0, part) for part in parts if part.arrived]
+        arrived = [part for part in parts if part.arrived]
         if len(arrived) <= enough:
             return
-        ties_s = sorted(ended_s for ended_s, _ in arrived)[enough - 1] * (1 - ROUNDING)
-        order = sorted(arrived, key=lambda one: (one[0] >= ties_s, one[1].client))
-        for _, part in order[enough:]:
+        ties_s = sorted(part.arrived_s for part in arrived)[enough - 1] * (1 - ROUNDING)
+        arrived.sort(key=lambda part: (part.arrived_s >= ties_s, part.client))
+        for part in arrived[enough:]:
             part.errand.end = "late"
             self.discard(part, "late")
 

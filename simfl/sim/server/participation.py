@@ -51,6 +51,12 @@ class Participation:
         return self.errand.end == "arrived" and not self.kept_back
 
     @property
+    def arrived_s(self) -> float:
+        """When it has (only for those who arrived)."""
+        assert self.errand.ended_s is not None
+        return self.errand.ended_s
+
+    @property
     def duration_s(self) -> float:
         """From selection to arrival (only for those who arrived)."""
         assert self.errand.upload_end_s is not None
