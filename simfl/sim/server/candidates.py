@@ -24,6 +24,11 @@ class Candidates:
     Args:
         timeline: the clock.
         fleet: the devices.
+
+    Attributes:
+        able: devices that hold samples and have not refused, ascending.
+        dismissed: those that hold samples and have refused.
+        busy: how many have something to do.
     """
 
     def __init__(self, timeline: Timeline, fleet: Fleet) -> None:
@@ -38,11 +43,8 @@ class Candidates:
         self._drawn: frozenset[int] = frozenset()  # who was drawn last ...
         self._drawn_s = -np.inf  # ... at this instant
         self.able: Ids = np.flatnonzero(fleet.samples > 0)
-        """Devices that hold samples and have not refused, ascending."""
         self.dismissed: list[int] = []
-        """Those that hold samples and have refused."""
         self.busy = 0
-        """How many have something to do."""
 
     @cached_property
     def all_stay(self) -> bool:

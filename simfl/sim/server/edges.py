@@ -94,10 +94,10 @@ class Edges:
 
 def _together(facts: Sequence[Aggregated], of_all: Aggregated) -> Aggregated:
     """Return what became of the updates at several edges; `of_all` tells the GEMD of them all."""
-    losses = {client: loss for each in facts for client, loss in each.losses.items()}
+    losses = {client: loss for edge in facts for client, loss in edge.losses.items()}
     return replace(
         of_all,
         losses=dict(sorted(losses.items())),
-        discarded=[key for each in facts for key in each.discarded],
-        filtered=[key for each in facts for key in each.filtered],
+        discarded=[key for edge in facts for key in edge.discarded],
+        filtered=[key for edge in facts for key in edge.filtered],
     )
