@@ -60,13 +60,13 @@ class ReplayingCoordinator(Coordinator):
         self._advance()
         return record
 
-    def _has_another(self, kind: str) -> bool:
+    def _has_other_than(self, kind: str) -> bool:
         """Return whether there is a next record, and it is none of that `kind`."""
         return self._next is not None and self._next["event"] != kind
 
     def pass_fork(self) -> None:
         """Go past the record of a change of rules, and past what it interrupted."""
-        while self._has_another("forked"):
+        while self._has_other_than("forked"):
             self._advance()
         self._recorded("forked")
 
@@ -84,7 +84,7 @@ class ReplayingCoordinator(Coordinator):
 
     @override
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
-        if self._has_another("probe"):
+        if self._has_other_than("probe"):
             return None
         record = self._recorded("probe")
         if record is None:
@@ -149,7 +149,7 @@ class ReplayingCoordinator(Coordinator):
 
     @override
     def evaluate(self, round_: int) -> Evaluation | None:
-        if self._has_another("evaluated"):
+        if self._has_other_than("evaluated"):
             return None
         record = self._recorded("evaluated")
         if record is None:

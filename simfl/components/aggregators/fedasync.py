@@ -34,7 +34,7 @@ class FedAsync(Aggregator):
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
         mixed = model.astype(np.float64)
-        for contribution in sorted(contributions, key=lambda each: each.arrived_s):
+        for contribution in sorted(contributions, key=lambda sent: sent.arrived_s):
             for _ in range(contribution.copies):
                 share = self.alpha * self.discount(contribution.staleness)
                 mixed += share * (contribution.result.params - mixed)

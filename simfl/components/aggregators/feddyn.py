@@ -94,9 +94,9 @@ class FedDyn(Aggregator):
         """
         mean = np.zeros(len(contributions[0].base)) if self._mean is None else self._mean
         change = np.zeros_like(mean)
-        for client, one in {c.result.order.client: c for c in contributions}.items():
+        for client, last in {c.result.order.client: c for c in contributions}.items():
             old = self._gradients.get(client, np.float32(0))
-            new = (old - self._alpha * one.update).astype(np.float32)
+            new = (old - self._alpha * last.update).astype(np.float32)
             change += new.astype(np.float64) - old
             self._gradients[client] = new
         self._mean = mean + change / self._clients
