@@ -1,15 +1,14 @@
 """What clients answer who are asked while somebody is selected, computed for real."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.base import moment
 from simfl.coordinators.model_versions import ModelVersions
 from simfl.core.seeds import Seeds
-from simfl.core.types import Params
+from simfl.core.types import Floats, Params
 from simfl.core.work import MiniBatch, WorkResult
 from simfl.training.executors.base import Executor
 from simfl.training.executors.sums import is_sound
@@ -61,36 +60,35 @@ class ProbeAnswers:
         self._asked.clear()
         self._trials.clear()
 
-    def end(
-        self, probe: Probe, ids: NDArray[np.int64], took_s: NDArray[np.float64], view: View
-    ) -> Reports:
+    def end(self, probe: Probe, took_s: Mapping[int, float], view: View) -> Reports:
         """Return what the clients say; their selection waits no longer.
 
         Args:
             probe: what they were asked.
-            ids: `(m,)` who answers.
-            took_s: `(m,)` how long they took.
+            took_s: how long each took who answers, ascending.
             view: of the selection that asked.
         """
-        version = self._asked.pop(_of(view))
+        version, ids = self._asked.pop(_of(view)), list(took_s)
+        values = self._values(probe, ids, view, version) if ids else np.zeros(0)
+        durations_s = np.array(list(took_s.values()))
+        return Reports(probe, np.array(ids, dtype=np.int64), values, durations_s)
+
+    def _values(self, probe: Probe, ids: Sequence[int], view: View, version: int) -> Floats:
+        """Return `(m,)` or `(m, d)` what `ids`, one at least, say of this version of the model."""
         model = self._versions[version]
-        if not len(ids):
-            return Reports(probe, ids, np.zeros(0), took_s)
         if probe.report == "update":
-            results = self._train(ids.tolist(), view, version)
-            models = np.stack([result.params for result in results])
-            return Reports(probe, ids, models.astype(np.float64) - model, took_s)
+            results = self._train(ids, view, version)
+            return np.stack([result.params for result in results]).astype(np.float64) - model
         if probe.report == "trial":
-            self._try(self._train(ids.tolist(), view, version), view)
-            return Reports(probe, ids, np.zeros((len(ids), 0)), took_s)
+            self._try(self._train(ids, view, version), view)
+            return np.zeros((len(ids), 0))
         if probe.model == "trial":
             trial = self._trials.get(_of(view), self.trial)
             model = model if trial is None else trial
         batch = None
         if probe.samples is not None:
             batch = MiniBatch(probe.samples, self._seeds.number("minibatch", *moment(view)))
-        values = self._executor.measure(probe.report, model, ids.tolist(), batch)
-        return Reports(probe, ids, values, took_s)
+        return self._executor.measure(probe.report, model, ids, batch)
 
     def _try(self, results: Sequence[WorkResult], view: View) -> None:
         """Make a trial's model: as in a round, whoever diverged has no say, unless all did."""

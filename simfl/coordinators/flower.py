@@ -7,7 +7,7 @@ and evaluating take no virtual time, as elsewhere in simfl.
 
 import io
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,9 +71,7 @@ class FlowerCoordinator(BaseCoordinator):
         return None
 
     @override
-    def answer(
-        self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
-    ) -> Reports:
+    def answer(self, probe: Probe, took_s: Mapping[int, float], view: View) -> Reports:
         raise RunError("a Flower strategy asks nothing before it chooses")
 
     @property

@@ -93,16 +93,14 @@ class ReplayingCoordinator(Coordinator):
         return Probe(record["report"], asked, record["model"], record["samples"])
 
     @override
-    def answer(
-        self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
-    ) -> Reports:
+    def answer(self, probe: Probe, took_s: Mapping[int, float], view: View) -> Reports:
         # No checkpoint is made between a question and the choice made of the answers, so either
         # all of them are replayed or none.
         if self._recorded("probed") is None:
-            return self._live.answer(probe, clients, durations_s, view)
+            return self._live.answer(probe, took_s, view)
         if probe.report in ("update", "trial"):
-            self._live.ledger.replay_aside(len(clients))
-        return Reports.unknown(probe, clients, durations_s)
+            self._live.ledger.replay_aside(len(took_s))
+        return Reports.unknown(probe, took_s)
 
     @property
     @override

@@ -1,6 +1,6 @@
 """A coordinator that trains nothing: the virtual clock alone, for ``--time-only`` runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
 
@@ -17,11 +17,9 @@ class TimeOnlyCoordinator(BaseCoordinator):
         super().__init__(lambda orders: [], choosing)
 
     @override
-    def answer(
-        self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
-    ) -> Reports:
+    def answer(self, probe: Probe, took_s: Mapping[int, float], view: View) -> Reports:
         """What was asked stays unknown, how long it took does not."""
-        return Reports.unknown(probe, clients, durations_s)
+        return Reports.unknown(probe, took_s)
 
     @override
     def aggregate(self, updates: RoundUpdates) -> Aggregated:

@@ -3,7 +3,6 @@
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Self
 
-import numpy as np
 from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
@@ -78,12 +77,9 @@ class TrainingCoordinator(BaseCoordinator):
         return probe
 
     @override
-    def answer(
-        self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
-    ) -> Reports:
+    def answer(self, probe: Probe, took_s: Mapping[int, float], view: View) -> Reports:
         """Clients answer about the model that they were sent, whatever was aggregated meanwhile."""
-        ids, took_s = np.array(clients, dtype=np.int64), np.array(durations_s)
-        return self._answers.end(probe, ids, took_s, view)
+        return self._answers.end(probe, took_s, view)
 
     def _train_aside(
         self, clients: Sequence[int], view: View, version: int

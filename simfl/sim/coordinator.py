@@ -99,10 +99,14 @@ class Coordinator(Protocol):
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
         """Return what must be asked before choosing, given the answers so far."""
 
-    def answer(
-        self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
-    ) -> Reports:
-        """Return what those `clients` report who could answer, and how long each took."""
+    def answer(self, probe: Probe, took_s: Mapping[int, float], view: View) -> Reports:
+        """Return what clients report.
+
+        Args:
+            probe: what they were asked.
+            took_s: how long each took who could answer, ascending.
+            view: of the selection that asked.
+        """
 
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
         """Return the clients to ask, repeats allowed."""

@@ -72,12 +72,12 @@ def test_a_loss_is_that_of_the_model_sent() -> None:
     work(learn, 1)
     work(learn, 2)
     assert learn.model.tolist() == [3]
-    assert learn.answer(probe, [0], [1.0], asked).values.tolist() == [1]
+    assert learn.answer(probe, {0: 1.0}, asked).values.tolist() == [1]
     # The next question is about the present model; models that nobody needs are forgotten.
     later = view(4, 1)
     again = learn.next_probe(later, ())
     assert again is not None
-    assert learn.answer(again, [0], [1.0], later).values.tolist() == [3]
+    assert learn.answer(again, {0: 1.0}, later).values.tolist() == [3]
     work(learn, 3)
     assert list(learn.state_dict()["models"]) == [4]
 
@@ -88,7 +88,7 @@ def test_an_update_starts_from_the_model_sent() -> None:
     probe = learn.next_probe(asked, ())
     assert probe is not None
     work(learn, 0)
-    reports = learn.answer(probe, [0], [1.0], asked)
+    reports = learn.answer(probe, {0: 1.0}, asked)
     assert reports.values.tolist() == [[1.0]]
     learn.ledger.check()
 
@@ -111,17 +111,17 @@ def test_a_trial_is_that_of_its_own_selection() -> None:
     second = learn.next_probe(late, ())
     assert first is not None
     assert second is not None
-    tried = learn.answer(first, [0], [1.0], early)
+    tried = learn.answer(first, {0: 1.0}, early)
     worth = learn.next_probe(early, (tried,))
-    tried_too = learn.answer(second, [0], [1.0], late)
+    tried_too = learn.answer(second, {0: 1.0}, late)
     worth_too = learn.next_probe(late, (tried_too,))
     assert worth is not None
     assert worth_too is not None
-    losses = learn.answer(worth, [1], [1.0], early)
+    losses = learn.answer(worth, {1: 1.0}, early)
     assert losses.values.tolist() == [1]  # one beyond version 0
-    assert learn.answer(worth_too, [1], [1.0], late).values.tolist() == [2]
+    assert learn.answer(worth_too, {1: 1.0}, late).values.tolist() == [2]
     # Whoever asks in a later selection is told of the last one.
     assert learn.next_probe(early, (tried, losses)) is None
     again = view(2, 0)
     learn.next_probe(again, (tried,))
-    assert learn.answer(worth, [1], [1.0], again).values.tolist() == [2]
+    assert learn.answer(worth, {1: 1.0}, again).values.tolist() == [2]

@@ -111,8 +111,8 @@ def answered(learn: TrainingCoordinator) -> list[list[float]]:
     view = View(1, 0.0, history, available=lambda: np.arange(3), k=1)
     reports: tuple[Reports, ...] = ()
     while (probe := learn.next_probe(view, reports)) is not None:
-        took = [1.0] * len(probe.clients)
-        reports += (learn.answer(probe, probe.clients.tolist(), took, view),)
+        took_s = dict.fromkeys(probe.clients.tolist(), 1.0)
+        reports += (learn.answer(probe, took_s, view),)
     return [answer.values.tolist() for answer in reports]
 
 

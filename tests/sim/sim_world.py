@@ -126,9 +126,9 @@ class FakeCoordinator:
     def next_probe(self, view, reports):
         return self.probes[len(reports)](view) if len(reports) < len(self.probes) else None
 
-    def answer(self, probe, clients, durations_s, view):
-        ids = np.array(clients, dtype=np.int64)
-        found = Reports(probe, ids, np.zeros(len(ids)), np.array(durations_s))
+    def answer(self, probe, took_s, view):
+        ids, durations_s = np.array(list(took_s), dtype=np.int64), np.array(list(took_s.values()))
+        found = Reports(probe, ids, np.zeros(len(ids)), durations_s)
         self.answers.append(found)
         return found
 

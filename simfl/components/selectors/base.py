@@ -5,7 +5,7 @@ know: sizes that clients reported, losses and updates that arrived, how long ans
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
@@ -68,12 +68,10 @@ class Reports:
     durations_s: Floats | None = None
 
     @classmethod
-    def unknown(
-        cls, probe: Probe, clients: Sequence[int], durations_s: Sequence[float]
-    ) -> "Reports":
-        """Return answers whose content nobody has computed; how long they took is known."""
-        nothing = np.full(len(clients), np.nan)
-        return cls(probe, np.array(clients, dtype=np.int64), nothing, np.array(durations_s))
+    def unknown(cls, probe: Probe, took_s: Mapping[int, float]) -> "Reports":
+        """Return answers of which only is known how long they took each client."""
+        clients = np.array(list(took_s), dtype=np.int64)
+        return cls(probe, clients, np.full(len(took_s), np.nan), np.array(list(took_s.values())))
 
 
 Answers = tuple[Reports, ...]

@@ -94,9 +94,8 @@ class Selection:
         view = self._view(k, among, round_, turn, part)
         reports: tuple[Reports, ...] = ()
         while (probe := self.coordinator.next_probe(view, reports)) is not None:
-            took = yield from self.probing.ask(probe, view)
-            answer = self.coordinator.answer(probe, list(took), list(took.values()), view)
-            reports += (answer,)
+            took_s = yield from self.probing.ask(probe, view)
+            reports += (self.coordinator.answer(probe, took_s, view),)
             if len(reports) >= MOST:
                 raise ComponentError(
                     f"{self.coordinator.chooser} asked {MOST:,} questions in one selection, in "
