@@ -6,22 +6,26 @@ import numpy as np
 
 from simfl.components.aggregators.base import Contribution
 from simfl.components.selectors.base import RoundOutcome, Selector
+from simfl.core.blame import blaming
 from simfl.sim.coordinator import RoundUpdates
 
 
-def outcome_of(
+def tell_outcome(
+    selector: Selector,
     updates: RoundUpdates,
     contributions: Sequence[Contribution],
-    selector: Selector,
     layers: tuple[int, ...],
-) -> RoundOutcome:
-    """Return what the server knows once a round's updates are aggregated.
+) -> None:
+    """Tell `selector` what the server knows once a round's updates are aggregated.
 
     Args:
+        selector: says what it wants to know.
         updates: who was asked, and when what came.
         contributions: what counted.
-        selector: who is to be told; says what it wants to know.
         layers: sizes of the model's tensors.
+
+    Raises:
+        ComponentError: learning from it fails in a user's code.
     """
     # Of a client with several updates (it came back before the buffer was full) the last one.
     last = {contribution.result.order.client: contribution for contribution in contributions}
@@ -31,7 +35,7 @@ def outcome_of(
     changes = None
     if selector.needs_updates:
         changes = np.stack([c.update.astype(np.float32) for c in contributions])
-    return RoundOutcome(
+    outcome = RoundOutcome(
         round=updates.round,
         selected=np.array(updates.selected, dtype=np.int64),
         arrived=np.array([r.order.client for r in results], dtype=np.int64),
@@ -41,3 +45,5 @@ def outcome_of(
         extras={name: np.stack([r.extras[name] for r in results]) for name in selector.wants},
         layers=layers,
     )
+    with blaming(selector, f"learning from round {updates.round}"):
+        selector.observe(outcome)

@@ -16,9 +16,8 @@ from simfl.coordinators.global_model import GlobalModel
 from simfl.coordinators.guarded_aggregator import GuardedAggregator
 from simfl.coordinators.model_versions import ModelVersions
 from simfl.coordinators.nonsense import blame_for_nonsense
-from simfl.coordinators.outcome import outcome_of
+from simfl.coordinators.outcome import tell_outcome
 from simfl.coordinators.update_path import UpdatePath
-from simfl.core.blame import blaming
 from simfl.core.evaluation import Evaluation
 from simfl.core.readonly import read_only
 from simfl.core.types import OrderKey, Params
@@ -140,7 +139,7 @@ class TrainingCoordinator(BaseCoordinator):
             received = [self._contribution(r, by_key[r.order.key]) for r in good]
             if contributions := self._path.let_through(received, round_, self.version):
                 model = self._guarded.next_model(model, contributions, summed, round_)
-                self._observe(updates, contributions)
+                tell_outcome(self._selector, updates, contributions, self._global.layers)
         counted = {c.result.order.key: c.result.loss for c in contributions}
         facts = Aggregated(
             losses={client: loss for (client, _), loss in counted.items()},
@@ -213,11 +212,6 @@ class TrainingCoordinator(BaseCoordinator):
         return Contribution(
             received, base, arrival.staleness, arrival.copies, arrival.tier, arrival.arrived_s
         )
-
-    def _observe(self, updates: RoundUpdates, contributions: Sequence[Contribution]) -> None:
-        outcome = outcome_of(updates, contributions, self._selector, self._global.layers)
-        with blaming(self._selector, f"learning from round {updates.round}"):
-            self._selector.observe(outcome)
 
     def _forget_old_models(self) -> None:
         needed = {order.base for order in [*self.ledger.open, *self._early.orders]}
