@@ -1,11 +1,13 @@
 """What every component is: options, which stay as they are, and state, which a run changes."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 
 from simfl.core.circumstances import Circumstances
+
+T = TypeVar("T")
 
 
 class Component(BaseModel):
@@ -85,6 +87,14 @@ class Component(BaseModel):
             for place, option in _members(name, value)
             if isinstance(option, Component)
         }
+
+
+def decided_by_options(fact: Callable[[Any], T]) -> T:
+    """Make what `fact` returns of an object its value of a class variable of the base class.
+
+    A property by another type: one may not take the place of a class variable, says mypy.
+    """
+    return cast(T, property(fact))
 
 
 def _fresh(option: Any) -> Any:

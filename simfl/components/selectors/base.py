@@ -214,7 +214,7 @@ class Selector(Component, ABC):
     wants: ClassVar[tuple[str, ...]] = ()
     """Extra measurements that participants make and upload beside their update.
 
-    Read it from the object, since options may decide.
+    Read it from the object, since options may decide (`decided_by_options`).
 
     - `loss`: the mean local loss at the model they received, before training (4 bytes).
     - `squared_loss`: the mean squared per-sample loss while training (4 bytes).

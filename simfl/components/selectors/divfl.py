@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from simfl.components.selectors.base import Answers, Probe, RoundOutcome, Selector, View, selectors
 from simfl.components.selectors.mathematics.vectors import Vectors, distances, present, stored
+from simfl.core.component import decided_by_options
 from simfl.core.machine.memory import require_memory
 from simfl.core.types import Floats, Ids, Rng
 
@@ -78,13 +79,13 @@ class DivFl(Selector):
     _vectors: Vectors | None = PrivateAttr(default=None)
     _distances: Floats | None = PrivateAttr(default=None)
 
-    @property
-    def needs_updates(self) -> bool:  # type: ignore[override]
+    @decided_by_options
+    def needs_updates(self) -> bool:
         """Whether participants' updates renew their vectors."""
         return self.refresh == "participants" and self.vectors == "update"
 
-    @property
-    def wants(self) -> tuple[str, ...]:  # type: ignore[override]
+    @decided_by_options
+    def wants(self) -> tuple[str, ...]:
         """Whether participants' gradients do."""
         gradients = self.refresh == "participants" and self.vectors == "gradient"
         return ("gradient",) if gradients else ()

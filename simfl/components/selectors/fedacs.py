@@ -14,6 +14,7 @@ from typing_extensions import override
 from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
 from simfl.components.selectors.mathematics.draws import grown
 from simfl.core.apportion import whole_share
+from simfl.core.component import decided_by_options
 from simfl.core.types import Floats, Ids, Rng
 
 _LARGE = 10**9
@@ -161,13 +162,13 @@ class FedAcs(Selector):
     _losses: Floats | None = PrivateAttr(default=None)
     _trace: list[float] = PrivateAttr(default_factory=list)
 
-    @property
-    def needs_updates(self) -> bool:  # type: ignore[override]
+    @decided_by_options
+    def needs_updates(self) -> bool:
         """Whether it compares the trained updates."""
         return self.reward == "reuse_update"
 
-    @property
-    def wants(self) -> tuple[str, ...]:  # type: ignore[override]
+    @decided_by_options
+    def wants(self) -> tuple[str, ...]:
         """Participants' gradients at the model they received, unless updates are compared."""
         return () if self.needs_updates else ("gradient",)
 

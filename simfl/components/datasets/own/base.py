@@ -17,6 +17,7 @@ from simfl.components.datasets.clients import Samples
 from simfl.components.datasets.own.as_targets import as_targets
 from simfl.components.datasets.own.rows import FLOAT32, FLOAT64, Rows
 from simfl.core.code import folder_beside
+from simfl.core.component import decided_by_options
 from simfl.core.files import similar_file
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags
@@ -88,18 +89,18 @@ class OwnDataset(Dataset):
             InputError: it can't be read, or has no such column; the message names both.
         """
 
-    @property
-    def natural_clients(self) -> bool:  # type: ignore[override]
+    @decided_by_options
+    def natural_clients(self) -> bool:
         """Whether it is said whose each sample is: by an option `client`."""
         return getattr(self, "client", None) is not None
 
-    @property
-    def targets(self) -> Targets:  # type: ignore[override]
+    @decided_by_options
+    def targets(self) -> Targets:
         """What is to be learned."""
         return self.learn
 
-    @property
-    def tokens(self) -> bool:  # type: ignore[override]
+    @decided_by_options
+    def tokens(self) -> bool:
         """Whether inputs are tokens."""
         return self.inputs_are == "tokens"
 
