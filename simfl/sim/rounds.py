@@ -15,9 +15,7 @@ from simfl.core.returned import expect
 from simfl.sim.policies.base import Process, RoundPolicy
 from simfl.sim.server.server import Server
 from simfl.sim.server.settings import Settings
-
-Conducts = Generator[simpy.Event, Any, bool]
-"""Returns whether the rounds have ended, see `Server.conduct`."""
+from simfl.sim.timeline import LAST
 
 
 @dataclass(frozen=True)
@@ -54,36 +52,56 @@ def main(server: Server, policy: RoundPolicy, changes: Sequence[RuleChange] = ()
 
 
 def _all_rounds(server: Server, policy: RoundPolicy, changes: Sequence[RuleChange]) -> Process:
-    begin = _conducted(policy, server)
+    rounds = _Rounds(server, policy)
     for number, change in enumerate(changes, start=1):
-        if (yield from begin(change.at_s)):
+        if (yield from rounds.go_on(change.at_s)):
             return
-        begin = yield from _changed(server, number, change)
-    yield from begin(math.inf)
+        if change.policy is None:
+            server.follow(change.settings, change.workload)
+        else:
+            yield from _interrupt(server, number, change)
+            rounds = _Rounds(server, change.policy)
+    yield from rounds.go_on(math.inf)
 
 
-def _changed(
-    server: Server, number: int, change: RuleChange
-) -> Generator[simpy.Event, Any, Callable[[float], Conducts]]:
-    """Change the rules; return what goes on by them."""
-    if change.policy is None:
-        server.follow(change.settings, change.workload)
-        return server.go_on
+def _interrupt(server: Server, number: int, change: RuleChange) -> Process:
+    """End the rounds that were begun, and change the rules."""
     yield from server.interrupt()
     server.follow(change.settings, change.workload)
     change.adopt()
     server.state.note("forked", fork=number, round=server.state.round)
     server.close_round()
-    return _conducted(change.policy, server)
 
 
-def _conducted(policy: RoundPolicy, server: Server) -> Callable[[float], Conducts]:
-    """Return what runs `policy` until a given instant, see `Server.conduct`."""
-    watch = partial(_watched, policy, server)
-    return partial(server.conduct, _rounds(policy, server), policy.server_time, watch)
+class _Rounds:
+    """The rounds of one policy, which begin now."""
+
+    def __init__(self, server: Server, policy: RoundPolicy) -> None:
+        self._server = server
+        server.attend(policy.server_time, partial(_watched, policy, server))
+        self._process = server.spawn(_run(policy, server))
+
+    def go_on(self, until_s: float) -> Generator[simpy.Event, Any, bool]:
+        """Go on until they end or virtual time is up; return whether they have ended.
+
+        Args:
+            until_s: until this instant of a run that goes on after it, inclusive; what is under
+                way then stays so (inf: to the end of the run).
+        """
+        server, process, stop_s = self._server, self._process, self._server.settings.stop.time_s
+        over: simpy.Event = process
+        # Other rules begin to the bit, and before time is up; what happens as it is has happened.
+        if until_s < math.inf:
+            over |= server.timeline.at(until_s, LAST)
+        elif stop_s is not None:
+            over |= server.timeline.time_up(stop_s, LAST)
+        yield over | server.failed
+        if process.is_alive and until_s == math.inf:
+            server.finish("time")
+        return until_s == math.inf or not process.is_alive
 
 
-def _rounds(policy: RoundPolicy, server: Server) -> Process:
+def _run(policy: RoundPolicy, server: Server) -> Process:
     process = policy.run(server)
     expect(isinstance(process, Generator), "a generator of events", type(process).__name__)
     yield from process

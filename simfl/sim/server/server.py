@@ -1,8 +1,7 @@
 """The server: what round policies share.  A policy only says whom it waits for."""
 
 import math
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import simpy
@@ -34,7 +33,7 @@ from simfl.sim.server.settings import Settings
 from simfl.sim.server.silence import Silence
 from simfl.sim.server.state import RunState
 from simfl.sim.server.waiting import Waiting
-from simfl.sim.timeline import LAST, Timeline
+from simfl.sim.timeline import Timeline
 
 
 class Server:
@@ -52,6 +51,7 @@ class Server:
         edges: what edge servers have, where there are any.
         selection: how clients are chosen.
         under_way: who is at work, by client.
+        failed: what fails when a process that was spawned does, with what it raised.
     """
 
     def __init__(
@@ -89,6 +89,7 @@ class Server:
         self.edges = Edges(state, coordinator, self._aggregation, accounting)
         self._groups = fleet.groups
         self._background = Background(timeline)
+        self.failed = self._background.failed
         self._waiting, self._closing = waiting, Closing(timeline)
         self._planner = planner
         times = NominalTimes(state, fleet, links, planner, self.holders)
@@ -186,45 +187,20 @@ class Server:
             size, timeout_s, beats,
         )  # fmt: skip
 
-    def conduct(
-        self,
-        rounds: Waits,
-        server_time_s: float,
-        watch: Callable[[Waits], Waits],
-        until_s: float,
-    ) -> Generator[simpy.Event, Any, bool]:
-        """Run `rounds` to their end or until virtual time is up; return whether they have ended.
+    def attend(self, server_time_s: float, watch: Callable[[Waits], Waits]) -> None:
+        """Get ready for the rounds of a policy.
 
         Args:
-            rounds: a policy's process.
             server_time_s: how long an aggregation takes.
-            watch: returns what does as a process of the policy's, this one or one that it spawns,
-                and tells whose fault it is if that fails.
-            until_s: until this instant of a run that goes on after it, inclusive; what is under
-                way then stays so (inf: to the end of the run).
+            watch: returns what does as a process that is spawned, and tells whose fault it is if
+                that fails.
         """
         self._aggregation.restart(server_time_s)
         self._watch = watch
-        self._rounds = self.spawn(rounds)
-        return (yield from self.go_on(until_s))
 
     def spawn(self, process: Waits) -> simpy.Process:
         """Start a process of the round policy's, which ends with its rounds."""
         return self._background.spawn(self._watch(process))
-
-    def go_on(self, until_s: float) -> Generator[simpy.Event, Any, bool]:
-        """Go on with the rounds that were begun; see `conduct`."""
-        process, stop_s = self._rounds, self.settings.stop.time_s
-        over: simpy.Event = process
-        # Other rules begin to the bit, and before time is up; what happens as it is has happened.
-        if until_s < math.inf:
-            over |= self.timeline.at(until_s, LAST)
-        elif stop_s is not None:
-            over |= self.timeline.time_up(stop_s, LAST)
-        yield over | self._background.failed
-        if process.is_alive and until_s == math.inf:
-            self.finish("time")
-        return until_s == math.inf or not process.is_alive
 
     def conclude(self) -> Waits:
         """End the run: call off who is at work, judge the last model."""
