@@ -69,11 +69,11 @@ class BaseCoordinator(Coordinator):
 
     def replay(self, orders: Iterable[WorkOrder]) -> None:
         """Count `orders` as computed: they were, before the run was interrupted."""
-        self.ledger.replay(orders)
+        self.ledger.count_computed(orders)
 
     def replay_early(self, order: WorkOrder) -> None:
         """Count `order` as computed for a client's update filter, before the interruption."""
-        self.ledger.replay([order])
+        self.ledger.count_computed([order])
 
     @override
     def keeps(self, order: WorkOrder) -> bool:

@@ -65,11 +65,11 @@ class Ledger:
     def collect(self, orders: Iterable[WorkOrder]) -> Sequence[WorkResult]:
         """Compute `orders` now and return their results in canonical order."""
         wanted = sorted(orders, key=lambda order: order.key)
-        self.replay(wanted)
+        self.count_computed(wanted)
         return self._execute(wanted) if wanted else []
 
-    def replay(self, orders: Iterable[WorkOrder]) -> None:
-        """Count `orders` as computed: they are, or were before the run was interrupted."""
+    def count_computed(self, orders: Iterable[WorkOrder]) -> None:
+        """Count `orders` as computed: by others, before an interruption, or without training."""
         for order in orders:
             self._take(order)
             self.computed += 1

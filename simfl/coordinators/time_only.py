@@ -24,7 +24,7 @@ class TimeOnlyCoordinator(BaseCoordinator):
     @override
     def aggregate(self, updates: RoundUpdates) -> Aggregated:
         orders = updates.orders
-        self.ledger.replay(orders)
+        self.ledger.count_computed(orders)
         return Aggregated(gemd=self.gemd([order.client for order in orders]))
 
     @override

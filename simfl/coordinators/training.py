@@ -168,7 +168,7 @@ class TrainingCoordinator(BaseCoordinator):
             results = self._early.collect(orders)
             good = [result for result in results if is_sound(result)]
             return good, [result.order.key for result in results if not is_sound(result)], None
-        self.ledger.replay(orders)
+        self.ledger.count_computed(orders)
         summed = self._computing.add_up(arrivals)
         return summed.results, summed.discarded, summed
 
