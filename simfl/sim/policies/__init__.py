@@ -1,1 +1,4 @@
-"""Round policies, one file each; `base.py` is the seam."""
+"""Round policies, one file each; `base.py` is the seam.
+
+What several share begins with an underscore, or is the server's.
+"""
