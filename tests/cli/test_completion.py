@@ -9,8 +9,9 @@ from contextlib import suppress
 import pytest
 
 from simfl.cli import main
-from simfl.report import plot, plot_measures
 from simfl.report.comparison.forms import FORMATS
+from simfl.report.plot import BANDS
+from simfl.report.plot.measures import XS, YS
 
 Asked = Callable[..., str]
 
@@ -62,9 +63,9 @@ def test_names_are_completed(asked: Asked, line: str, expected: set[str]) -> Non
 @pytest.mark.parametrize(
     ("command", "option", "choices"),
     [
-        ("plot", "--x", plot_measures.XS),
-        ("plot", "--y", plot_measures.YS),
-        ("plot", "--band", plot.BANDS),
+        ("plot", "--x", XS),
+        ("plot", "--y", YS),
+        ("plot", "--band", BANDS),
         ("compare", "--format", FORMATS),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Axis, Unit, linear, logarithmic
-from simfl.report.svg import Plot
+from simfl.report.charts.svg import Plot
 
 
 @given(st.floats(1e-6, 1e12), st.floats(0, 0.999))

@@ -60,7 +60,7 @@ def plot_command(
     from simfl.report.figures.looks import LOOKS
     from simfl.report.figures.savefig import check_picture, save
     from simfl.report.plot import WIDTHS, Band, plot
-    from simfl.report.plot_caption import caption
+    from simfl.report.plot.caption import caption
     from simfl.runs.results.find import find_runs
     from simfl.runs.results.grouping import by_variant
 

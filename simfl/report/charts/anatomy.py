@@ -8,7 +8,7 @@ from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, linear
 from simfl.report.charts.base import COLUMNS, Drawing, bars, mean, rounds_told
-from simfl.report.svg import Plot
+from simfl.report.charts.svg import Plot
 from simfl.runs.results.anatomy import NANOSECONDS_END_S, Anatomy
 from simfl.runs.results.critical_path import NOBODY, PHASES
 from simfl.runs.results.grouping import Groups, all_runs

@@ -11,7 +11,7 @@ import numpy as np
 from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import Axis, Unit, linear, logarithmic
-from simfl.report.svg import LEFT, WIDTH, Plot
+from simfl.report.charts.svg import LEFT, WIDTH, Plot
 from simfl.runs.results.grouping import Groups
 from simfl.runs.results.result import RunResult
 

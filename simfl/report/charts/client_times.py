@@ -10,7 +10,7 @@ from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, colour, scale
 from simfl.report.charts.histogram import area_css, share_axis, shares_of, table_of
-from simfl.report.svg import Plot
+from simfl.report.charts.svg import Plot
 from simfl.runs.results.grouping import Groups
 from simfl.runs.results.result import RunResult
 

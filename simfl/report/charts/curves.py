@@ -14,8 +14,8 @@ from simfl.report import forked, formats
 from simfl.report.axes import Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, colour, legend
 from simfl.report.charts.curve_data import POINTS, extent, means_of, points_of
+from simfl.report.charts.svg import HEIGHT, WIDE, WIDTH, Plot
 from simfl.report.measures import TIME, Measure
-from simfl.report.svg import HEIGHT, WIDE, WIDTH, Plot
 from simfl.runs.results.grouping import Groups, all_runs
 
 TOGETHER = 8

@@ -8,7 +8,7 @@ import numpy as np
 from simfl.report import formats
 from simfl.report.axes import linear
 from simfl.report.charts.base import COLUMNS, Drawing, Rows, by_name, legend, mean, styled_runs
-from simfl.report.svg import Plot
+from simfl.report.charts.svg import Plot
 from simfl.runs.results.grouping import Groups
 from simfl.runs.results.result import RunResult
 

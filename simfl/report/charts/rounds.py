@@ -8,7 +8,7 @@ from simfl.core.rows import OUTCOMES
 from simfl.report import formats
 from simfl.report.axes import linear
 from simfl.report.charts.base import COLUMNS, Drawing, bars, rounds_told
-from simfl.report.svg import Plot
+from simfl.report.charts.svg import Plot
 from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.result import RunResult
 

@@ -5,7 +5,7 @@ import numpy as np
 from simfl.report.axes import linear
 from simfl.report.charts.base import Drawing, colour, legend, mean
 from simfl.report.charts.histogram import area_css, share_axis, shares_of, table_of
-from simfl.report.svg import Plot
+from simfl.report.charts.svg import Plot
 from simfl.runs.results.grouping import Groups
 
 

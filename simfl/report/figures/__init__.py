@@ -1,1 +1,1 @@
-"""What pictures drawn with matplotlib share: how lines look, where their names stand, files."""
+"""What pictures drawn with matplotlib share: how lines look, and files."""

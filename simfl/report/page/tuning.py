@@ -12,10 +12,10 @@ from simfl.report import formats
 from simfl.report.axes import UNITS, Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Rows, scale
 from simfl.report.charts.embedded import island
+from simfl.report.charts.svg import Plot
 from simfl.report.page.answer.tuning import answer, formatter, settings, value_text
 from simfl.report.page.rendering import render, script
 from simfl.report.page.tables import Cell, Table, leading_number, magnitude
-from simfl.report.svg import Plot
 from simfl.runs.tuning.trials import PAGE, Trial, Tuning, metric_called
 from simfl.scenario.language.place import as_written
 from simfl.scenario.parts.tune import Range

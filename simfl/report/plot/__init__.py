@@ -12,10 +12,10 @@ from simfl.errors import InputError, nearest
 from simfl.report.axes import Axis
 from simfl.report.charts.curve_data import extent
 from simfl.report.charts.curves import axis
-from simfl.report.figures.line_names import has_room, name_lines
 from simfl.report.figures.looks import ALL, STYLES, look
 from simfl.report.measures import Measure, on_grid
-from simfl.report.plot_measures import drawable, known, measures, option
+from simfl.report.plot.line_names import has_room, name_lines
+from simfl.report.plot.measures import drawable, known, measures, option
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import ANY, ENOUGH, Range, mean_interval
@@ -50,7 +50,7 @@ def plot(
 
     Args:
         results: runs, finished or not.
-        x: one of `XS`, of `simfl.report.plot_measures`.
+        x: one of `XS`, of `simfl.report.plot.measures`.
         y: one of `YS`, from there too, an error such as rmse, or a metric of the scenario's (None:
             the first that there is of accuracy, error, loss and, where nothing was trained, rounds,
             or how long these took).

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from simfl.report import formats
 from simfl.report.formats import FEW
 from simfl.report.measures import on_grid
-from simfl.report.plot_measures import measures, shows
+from simfl.report.plot.measures import measures, shows
 from simfl.runs.results.grouping import Groups, by_variant
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import ENOUGH

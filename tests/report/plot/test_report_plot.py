@@ -12,12 +12,11 @@ from matplotlib.figure import Figure
 
 from simfl import run
 from simfl.cli import main
-from simfl.cli.commands import plot as offered
 from simfl.errors import InputError
 from simfl.report.figures.looks import LOOKS, STYLES
-from simfl.report.plot import BANDS, Band, plot
-from simfl.report.plot_caption import caption
-from simfl.report.plot_measures import XS, YS
+from simfl.report.plot import Band, plot
+from simfl.report.plot.caption import caption
+from simfl.report.plot.measures import XS, YS
 from simfl.runs.options import Options
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import mean_interval
@@ -229,14 +228,9 @@ def test_what_can_not_be_drawn_is_told(
     with pytest.raises(InputError) as error:
         plot(runs, **wrong)
     assert told in str(error.value)
-    assert "ci" in BANDS
 
 
 class TestCommand:
-    def test_it_offers_what_there_is(self) -> None:
-        assert tuple(XS) == offered.XS
-        assert tuple(YS) == offered.YS
-
     @pytest.mark.parametrize("ending", ["pdf", "svg", "png"])
     def test_it_writes_the_same_bytes_every_time(
         self, runs: list[RunResult], tmp_path: Path, ending: str
