@@ -30,6 +30,7 @@ def told_cautions(scenario: Scenario) -> list[str]:
 
 def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]:
     """Return how a run is made, ready for JSON."""
+    device = options.torch_device()
     return {
         "variant": job.variant,
         "seed": job.scenario.seed,
@@ -50,7 +51,7 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
         "log": options.log,
         "log_compressed": options.compress_log,
         "executor": executors.dump(executor),
-        "device": options.device,
+        "device": device,
         "threads_per_worker": 1,
         "versions": _versions() | _of_others(job.scenario),
         "commit": _commit(),
@@ -58,7 +59,7 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
             "system": platform.platform(),
             "processor": platform.machine(),
             "cores": os.cpu_count(),
-            **_gpu(options.device),
+            **_gpu(device),
         },
         "files": contents(job.scenario),
         "scenario_sha256": hashlib.sha256(job.text.encode()).hexdigest(),

@@ -61,7 +61,6 @@ def run_one(
     Raises:
         InputError: it holds one that is not to be replaced, written by another process meanwhile.
     """
-    options = replace(options, device=options.torch_device())
     executor = options.make_executor()
     with closing(executor), reporting(tell) as reporter:
         builder = (build or builder_of)(job.scenario, options, executor)
@@ -106,7 +105,6 @@ def resume(
     options = replace(
         options or Options(), time_only=recorded["time_only"], device=recorded["device"]
     )
-    options = replace(options, device=options.torch_device())
     executor, every_s = options.make_executor(), options.checkpoint_every_s
     with closing(executor), reporting(tell) as reporter:
         (_, scenario), *later = stages(folder)
@@ -136,12 +134,12 @@ def builder_of(scenario: Scenario, options: Options, executor: Executor) -> Buil
     """Return what makes the parts of a run of `scenario`.
 
     Raises:
-        InputError: the data folder was named but is not there.
+        InputError: the data folder was named, or the device, but is not there.
     """
     return Builder(
         scenario,
         options.data_folder() if scenario.data.dataset.needs_files else None,
         options.time_only,
         executor,
-        options.device,
+        options.torch_device(),
     )

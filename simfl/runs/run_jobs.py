@@ -154,7 +154,6 @@ def _checks(todo: Sequence[Job], options: Options) -> list[Call]:
 
 
 def _check(job: Job, options: Options, _: Tell | None) -> None:
-    options = replace(options, device=options.torch_device())
     with _blaming_owners(), closing(options.make_executor()) as executor:
         builder_of(job.scenario, options, executor).check()
 

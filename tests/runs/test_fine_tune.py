@@ -134,6 +134,14 @@ def test_a_loss_is_worse_where_it_is_higher_or_none(run_tiny: RunTiny) -> None:
     assert math.isnan(everybody.change)
 
 
+def test_a_device_is_decided_as_for_a_run(run_tiny: RunTiny) -> None:
+    result = run_tiny(ASIDE)
+    found = evaluate(result, Options(executor="inline", device="auto"), fine_tune=1)
+    assert found.clients["fine_tuned_loss"].notna().all()
+    with pytest.raises(InputError, match="device 'cuda:99' is not there"):
+        evaluate(result, Options(executor="inline", device="cuda:99"), fine_tune=1)
+
+
 @pytest.mark.slow
 def test_processes_change_no_bit(run_tiny: RunTiny) -> None:
     result = run_tiny(ASIDE)
