@@ -45,8 +45,6 @@ class TrialRunner:
         every: rounds from one evaluation to the next.
         folder: of the trials.
         more: whether more of the objective is better.
-        gap: what the last trial's accuracy lacked of one, or another number of the target: tells
-            apart those that never got there.
 
     Raises:
         InputError: the scenario does not say what to look for, or it can't be looked for.
@@ -77,39 +75,41 @@ class TrialRunner:
                 f"{self.spec.objective!r} needs training, which {untrained} leaves out"
             )
         self.folder = out or Path("runs") / f"{self.base.name}-tuning"
-        self.gap = 1.0
         self._document, self._variant = document, variant
         self._options, self._seeds = options, seeds
         self._overwrite, self._go_on = overwrite, go_on or not overwrite
         self._trials: list[Trial] = []
         self._capped: dict[Path, str] = {}  # what ends a run that can't be the best any more
 
-    def attempt(self, number: int, parameters: Mapping[str, Any]) -> Trial:
-        """Try a choice."""
-        trial = self._tried(f"trial-{number:03}", parameters)
-        self._trials.append(trial)
-        return trial
+    def attempt(self, number: int, parameters: Mapping[str, Any]) -> tuple[Trial, float]:
+        """Try a choice; return what became of it, and its gap.
 
-    def _tried(self, name: str, parameters: Mapping[str, Any]) -> Trial:
+        That is what its accuracy lacked of one, or another number of the target: tells apart those
+        that never got there.
+        """
+        trial, gap = self._tried(f"trial-{number:03}", parameters)
+        self._trials.append(trial)
+        return trial, gap
+
+    def _tried(self, name: str, parameters: Mapping[str, Any]) -> tuple[Trial, float]:
         """Run a choice with as many seeds as decide whether it is better than the best so far."""
-        self.gap = 1.0
         try:
             todo = self._jobs(name, parameters)
         except ScenarioError as error:
-            return Trial(name, parameters, "refused", why=str(error))
+            return Trial(name, parameters, "refused", why=str(error)), 1.0
         decisive = len(todo) // 2 + 1
         runs = self._run(todo[:decisive])
         if not self._is_hopeless(runs, len(todo)):
             runs += self._run(todo[decisive:])
-        self.gap = median(map(self._gap, runs))
+        gap = median(map(self._gap, runs))
         cost = median(map(self._cost, runs)) if len(runs) == len(todo) else math.inf
         if math.isinf(cost):
             state: State = "given up" if best_of(self._trials) else "never"
-            return Trial(name, parameters, state, cost, seeds=len(runs))
+            return Trial(name, parameters, state, cost, seeds=len(runs)), gap
         taken = {limit: median(map(metric_called(limit).of, runs)) for limit in self.spec.limits}
         within = all(taken[limit] <= most for limit, most in self.spec.limits.items())
         state = "done" if within else "over a limit"
-        return Trial(name, parameters, state, cost, taken, len(runs))
+        return Trial(name, parameters, state, cost, taken, len(runs)), gap
 
     def _gap(self, run: RunResult) -> float:
         """Return how far the best model of a run stayed from the target, in its own unit."""

@@ -91,9 +91,8 @@ def _tuned(
         key = json.dumps(parameters, sort_keys=True)
         stale = stale + 1 if key in tried else 0
         if key not in tried:
-            trial = runner.attempt(len(tuning.trials), parameters)
-            tried[key] = trial, runner.gap
-            tuning = replace(tuning, trials=(*tuning.trials, trial))
+            tried[key] = runner.attempt(len(tuning.trials), parameters)
+            tuning = replace(tuning, trials=(*tuning.trials, tried[key][0]))
             write_output(runner.folder / TRIALS, tuning.as_csv().encode())
             tell(tuning)
         trial, gap = tried[key]
