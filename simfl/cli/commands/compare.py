@@ -86,11 +86,12 @@ def _finished(runs: "Sequence[RunResult]", baseline: str | None) -> "list[RunRes
     """
     finished = [run for run in runs if run.finished]
     if not finished:
-        _ = runs[0].summary  # which tells how to go on
+        runs[0].require_finished()
     left = [run for run in runs if not run.finished]
     if baseline not in {run.variant for run in finished}:
         for run in left:
-            _ = run.variant == baseline and run.summary  # which tells what became of it
+            if run.variant == baseline:
+                run.require_finished()
     if left:
         told = ", ".join(str(run.folder) for run in left)
         say_aside(f"note: left out, not finished: {told}")

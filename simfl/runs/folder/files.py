@@ -85,10 +85,18 @@ class RunFiles:
         Raises:
             InputError: the run has not finished.
         """
+        self.require_finished()
+        return read_json(self.folder / SUMMARY)
+
+    def require_finished(self) -> None:
+        """Refuse a run that has not finished.
+
+        Raises:
+            InputError: it has not; tells what became of it, and how to go on.
+        """
         if not self.finished:
             state = f"failed {self.failure}" if self.failure else "has not finished"
             raise InputError(f"{self.folder} {state}; go on with `{resuming(self.folder)}`")
-        return read_json(self.folder / SUMMARY)
 
     @cached_property
     def finished(self) -> bool:
