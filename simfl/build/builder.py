@@ -94,6 +94,10 @@ class Builder:
     @cached_property
     def fleet(self) -> Fleet:
         """The devices."""
+        return self.drawn_fleet()
+
+    def drawn_fleet(self) -> Fleet:
+        """Return the devices, drawn anew: nobody has asked about these, and time goes forward."""
         data = self.federation
         return draw_fleet(
             self.scenario, self.seeds, data.sizes, data.validation_sizes, self.model.flops

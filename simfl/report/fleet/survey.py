@@ -16,7 +16,6 @@ from typing_extensions import override
 
 from simfl.build.builder import Builder
 from simfl.build.endings import quorum_of
-from simfl.build.fleet import draw_fleet
 from simfl.components.availability.week import Week, looked_at, most_at_once, quorum, week_of
 from simfl.components.selectors.base import Reports, Selector, View
 from simfl.coordinators.base import Choosing
@@ -49,7 +48,7 @@ def survey(builder: Builder) -> FleetFacts:
     enforced_s = limit_s if policy.enforces else math.inf
     holds = np.array([fleet.can_hold(i, settings.memory_bytes) for i in range(len(fleet))])
     members = {group.name: group.first + np.arange(group.count) for group in fleet.groups}
-    weeks = {group.name: _week(group) for group in _drawn_anew(builder).groups}
+    weeks = {group.name: _week(group) for group in builder.drawn_fleet().groups}
     facts_of = partial(_facts, columns=columns, limit_s=limit_s, holds=holds)
     groups = [facts_of(name, own, float(weeks[name].share.mean())) for name, own in members.items()]
     if len(groups) > 1:
@@ -62,22 +61,24 @@ def survey(builder: Builder) -> FleetFacts:
     round_s = expected_round_s(
         columns["round"][able], enforced_s, asked, wanted, policy.server_time
     )
+    asks = overrides(selector, Selector.probe)
+    every_week = [*weeks.values()]
     return FleetFacts(
-        groups,
-        wanted,
-        asked,
-        _quorum(server, policy, [*weeks.values()], len(able)) if policy.has_quorum else 0,
-        most_at_once([*weeks.values()]),
-        limit_s,
-        selector.name,
-        _asking_s(timeline, server, asked) if overrides(selector, Selector.probe) else 0.0,
-        round_s,
-        _included(scenario),
-        _left_out(scenario, enforced_s),
-        [group.name for group in fleet.groups if group.batteries is not None],
-        columns,
-        members,
-        {name: week.share for name, week in weeks.items()},
+        groups=groups,
+        clients=wanted,
+        asked=asked,
+        quorum=_quorum(server, policy, every_week, len(able)) if policy.has_quorum else 0,
+        most_online=most_at_once(every_week),
+        deadline_s=limit_s,
+        selector=selector.name,
+        asked_s=_asking_s(timeline, server, asked) if asks else 0.0,
+        expected_round_s=round_s,
+        included=_included(scenario),
+        left_out=_left_out(scenario, enforced_s),
+        with_battery=[group.name for group in fleet.groups if group.batteries is not None],
+        columns=columns,
+        members=members,
+        week={name: week.share for name, week in weeks.items()},
     )
 
 
@@ -183,14 +184,6 @@ def _facts(
         in_time=float(1 - late.mean()) if len(able) and math.isfinite(limit_s) else math.nan,
         without_data=len(devices) - len(able),
         without_memory=int((~holds[devices]).sum()),
-    )
-
-
-def _drawn_anew(builder: Builder) -> Fleet:
-    """Return a fleet that nobody has asked about: time goes forward for batteries."""
-    data = builder.federation
-    return draw_fleet(
-        builder.scenario, builder.seeds, data.sizes, data.validation_sizes, builder.model.flops
     )
 
 
