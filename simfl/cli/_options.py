@@ -205,25 +205,3 @@ def interruptible(goes_on: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted; {goes_on}") from None
-
-
-@contextmanager
-def afterwards(done: str, tells: str) -> Iterator[None]:
-    """Say what is `done` already, and what `tells` of it, if the body is interrupted or fails.
-
-    Raises:
-        RunError: it can't write or read something, or lacks memory, which is to be mended first; no
-            input is wrong where a place can't be written to afterwards.
-    """
-    from simfl.core.machine.memory import is_out_of_memory, is_short_of_memory
-    from simfl.errors import RunError, SimflError
-
-    with interruptible(f"{done}, {tells}"):
-        try:
-            yield
-        except Exception as error:
-            short = is_out_of_memory(error) or is_short_of_memory(error)
-            if not (short or isinstance(error, SimflError)):
-                raise
-            why = f"too little memory ({error!r})" if short else error
-            raise RunError(f"{why}; {done}; once that is mended, {tells}") from error

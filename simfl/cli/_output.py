@@ -72,9 +72,8 @@ class Output:
 
         page, failure = "", None
         if self.report:  # first: whoever reads what is printed may leave
-            tells = f"`simfl report {quote(str(top))}` tells"
             try:
-                with shared.afterwards("the runs are done", tells):
+                with _after_the_runs(top):
                     page = _write(results, top)
             except RunError as error:
                 failure = error
@@ -86,6 +85,29 @@ class Output:
             raise failure
         if page and not self.silent:
             typer.echo(f"\nReport: {page}")
+
+
+@contextmanager
+def _after_the_runs(top: Path) -> Iterator[None]:
+    """Say that the runs are done, and how to have their pages, if the body does not make these.
+
+    Raises:
+        RunError: it can't write or read something, or lacks memory, which is to be mended first; no
+            input is wrong where a place can't be written to afterwards.
+    """
+    from simfl.core.machine.memory import is_out_of_memory, is_short_of_memory
+    from simfl.errors import RunError, SimflError
+
+    done, tells = "the runs are done", f"`simfl report {quote(str(top))}` tells"
+    with shared.interruptible(f"{done}, {tells}"):
+        try:
+            yield
+        except Exception as error:
+            short = is_out_of_memory(error) or is_short_of_memory(error)
+            if not (short or isinstance(error, SimflError)):
+                raise
+            why = f"too little memory ({error!r})" if short else error
+            raise RunError(f"{why}; {done}; once that is mended, {tells}") from error
 
 
 def _write(results: "Sequence[RunResult]", top: Path) -> str:
