@@ -1,28 +1,14 @@
 """What the shell completes: names of kinds, components, data sets, formats."""
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
+from simfl.cli import scenarios
 
 
 def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
-
-
-def examples() -> "dict[str, Traversable]":
-    """Return the scenarios that come with simfl, by name."""
-    from importlib.resources import files
-
-    return {
-        Path(place.name).stem: place
-        for place in files("simfl.cli.scenarios").iterdir()
-        if place.name.endswith(".yaml")
-    }
 
 
 def kinds(incomplete: str) -> list[str]:
@@ -63,7 +49,7 @@ def origins(incomplete: str) -> list[str]:
 
 def shipped(incomplete: str) -> list[str]:
     """Return the scenarios that come with simfl."""
-    return _beginning(incomplete, examples())
+    return _beginning(incomplete, scenarios.shipped())
 
 
 def executors(incomplete: str) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from simfl.cli import _complete
+from simfl.cli import _complete, scenarios
 from simfl.cli.app import app
 
 
@@ -38,7 +38,7 @@ def new(
     refuse_inside(file.parent, "FILE.yaml")
     text = files("simfl.cli").joinpath("starter.yaml").read_text(encoding="utf-8")
     if example is not None:
-        shipped = _complete.examples()
+        shipped = scenarios.shipped()
         if example not in shipped:
             raise NameNotFound("scenario", example, shipped)
         text = shipped[example].read_text(encoding="utf-8")

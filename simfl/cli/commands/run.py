@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from simfl.cli import _complete
 from simfl.cli import _options as shared
+from simfl.cli import scenarios
 from simfl.cli._output import Output
 from simfl.cli.app import app
 
@@ -91,7 +91,7 @@ def _there(file: Path) -> None:
     """
     from simfl.errors import InputError
 
-    if not file.exists() and file.parent == Path() and file.stem in _complete.examples():
+    if not file.exists() and file.parent == Path() and file.stem in scenarios.shipped():
         raise InputError(
             f"{file}: no such file; simfl brings a scenario of this name: "
             f"`simfl new {file.stem}.yaml --from {file.stem}` writes it"
