@@ -1,6 +1,6 @@
 """Forks: from an instant on they go by other rules than the run that they come from."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simfl.report import formats
@@ -20,7 +20,7 @@ def told(runs: Sequence[RunResult]) -> list[str]:
         dict.fromkeys(
             f"{f'{run.variant}: fork' if several else 'Fork'} of {fork['variant']}, {_how(fork)}."
             for run in runs
-            for fork in _forks(run)
+            for fork in run.forks
         )
     )
     more = len(lines) - LINES
@@ -29,7 +29,7 @@ def told(runs: Sequence[RunResult]) -> list[str]:
 
 def instants_s(runs: Sequence[RunResult]) -> list[float]:
     """Return when forks began, to be marked on curves over virtual time; [] where it was often."""
-    forks = [fork for run in runs for fork in _forks(run) if not only_longer(fork)]
+    forks = [fork for run in runs for fork in run.forks if not only_longer(fork)]
     instants = sorted({float(fork["at_s"]) for fork in forks})
     return instants if len(instants) <= MARKS else []
 
@@ -39,7 +39,3 @@ def _how(fork: Mapping[str, Any]) -> str:
     if changes and only_longer(fork):  # each seed from just before its own end
         return f"gone on with: {changes}"
     return f"from {formats.duration(fork['at_s'])} on: {changes or 'nothing changed'}"
-
-
-def _forks(run: RunResult) -> Iterator[dict[str, Any]]:
-    yield from run.provenance.get("forks", [])

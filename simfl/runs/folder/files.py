@@ -146,6 +146,11 @@ class RunFiles:
         return str(self.provenance.get("log", "full"))
 
     @property
+    def forks(self) -> list[dict[str, Any]]:
+        """When it was forked, `at_s`, and what each fork `set`, in order ([]: it is no fork)."""
+        return list(self.provenance.get("forks", []))
+
+    @property
     def oracle(self) -> bool:
         """Whether its selector saw what no server can know."""
         return bool(self.provenance.get("oracle", False))

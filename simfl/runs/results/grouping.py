@@ -68,7 +68,7 @@ def _made(run: RunResult) -> _Made:
 
 def _forks(run: RunResult) -> str:
     """Return when a run was forked, and to what; one that was only made longer is no other."""
-    forks = [fork for fork in run.provenance.get("forks", []) if not only_longer(fork)]
+    forks = [fork for fork in run.forks if not only_longer(fork)]
     return ", ".join(f"at {fork['at_s']:g} s ({' '.join(fork.get('set', []))})" for fork in forks)
 
 

@@ -114,7 +114,7 @@ class _Clock:
 
     def unchanged(self) -> tuple[str, float]:
         """Return why the clock alone says nothing of this run, if so, and what it loses."""
-        if not all(map(only_longer, self._run.provenance.get("forks", []))):
+        if not all(map(only_longer, self._run.forks)):
             return "it is a fork: its rules were others before", math.nan
         try:
             again, lost = self._ends(self._document, UNCHANGED)
