@@ -1,13 +1,21 @@
 """`simfl describe`: a component, key or unit of scenarios, its options and where it comes from."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simfl.cli import _complete
 from simfl.cli import _options as shared
 from simfl.cli.app import app
+
+if TYPE_CHECKING:
+    from simfl.runs.folder.columns import FileDescription
+    from simfl.scenario.reference.describe import Description
+    from simfl.scenario.reference.describe_key import KeyDescription
+    from simfl.scenario.reference.describe_units import UnitDescription
+
+    AnyDescription = Description | KeyDescription | UnitDescription | FileDescription
 
 
 @app.command("describe")
@@ -37,46 +45,76 @@ def describe(
     from dataclasses import asdict
 
     from simfl.cli.commands.list_ import list_
-    from simfl.errors import InputError, NameNotFound
-    from simfl.runs.folder import columns
-    from simfl.scenario.keys import find
-    from simfl.scenario.reference.describe import Description
-    from simfl.scenario.reference.describe_key import (
-        KeyDescription,
-        also,
-        described,
-        keys_within,
-        lists,
-    )
-    from simfl.scenario.reference.describe_units import UnitDescription
+    from simfl.scenario.reference.describe_key import lists
 
     if name is None and lists(kind):
         list_(kind, as_json)
         return
-    written = columns.described(kind) if name is None else []
-    descriptions: Sequence[Description | KeyDescription | UnitDescription | columns.FileDescription]
     with shared.importing(allow_code):
-        try:
-            descriptions = described(kind) if name is None else [Description.find(kind, name)]
-        except NameNotFound as error:
-            if name is not None and find(path := f"{kind}.{name}"):  # a section, and a key in it
-                descriptions = described(path)
-            elif name is not None and error.kind == "kind" and (keys := keys_within(kind)):
-                raise NameNotFound(f"key of {kind}", name, keys) from None
-            elif not written and kind in {command.name for command in app.registered_commands}:
-                raise InputError(f"{kind!r} is a command; see `simfl {kind} --help`") from None
-            elif not written:
-                raise
-            else:
-                descriptions, written = written, []
+        descriptions, more = _alone(kind) if name is None else (_within(kind, name), [])
     if as_json:
         told = [asdict(description) for description in descriptions]
         plain = told[0] if len(told) == 1 else told
         typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
     else:
-        more = [also(kind)] if isinstance(descriptions[0], Description) and name is None else []
-        more += [
-            f"A {table.entry} of {table.file} is called so too: simfl describe {table.file}"
-            for table in written
-        ]
         typer.echo("\n\n".join(filter(None, [*map(str, descriptions), *more])))
+
+
+def _alone(word: str) -> "tuple[Sequence[AnyDescription], list[str]]":
+    """Return what a word alone describes, and hints at what else is called so.
+
+    Raises:
+        InputError: nothing is called so, or a command is.
+    """
+    from simfl.errors import NameNotFound
+    from simfl.runs.folder import columns
+    from simfl.scenario.reference.describe import Description
+    from simfl.scenario.reference.describe_key import also, described
+
+    files = columns.described(word)
+    try:
+        descriptions = described(word)
+    except NameNotFound:
+        if files:
+            return files, []
+        _refuse_command(word)
+        raise
+    hints = [also(word)] if isinstance(descriptions[0], Description) else []
+    return descriptions, hints + [
+        f"A {file.entry} of {file.file} is called so too: simfl describe {file.file}"
+        for file in files
+    ]
+
+
+def _within(kind: str, name: str) -> "Sequence[AnyDescription]":
+    """Return the component of that kind and name, or the key of that name in a section.
+
+    Raises:
+        InputError: there is neither, or the kind is a command.
+    """
+    from simfl.errors import NameNotFound
+    from simfl.scenario.keys import find
+    from simfl.scenario.reference.describe import Description
+    from simfl.scenario.reference.describe_key import described, keys_within
+
+    try:
+        return [Description.find(kind, name)]
+    except NameNotFound as error:
+        if find(path := f"{kind}.{name}"):
+            return described(path)
+        if error.kind == "kind" and (keys := keys_within(kind)):
+            raise NameNotFound(f"key of {kind}", name, keys) from None
+        _refuse_command(kind)
+        raise
+
+
+def _refuse_command(word: str) -> None:
+    """Refuse to describe a command.
+
+    Raises:
+        InputError: it is one, whose help has what is asked.
+    """
+    from simfl.errors import InputError
+
+    if word in {command.name for command in app.registered_commands}:
+        raise InputError(f"{word!r} is a command; see `simfl {word} --help`") from None
