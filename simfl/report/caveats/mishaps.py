@@ -10,8 +10,9 @@ from simfl.report import formats
 from simfl.report.formats import SOME
 from simfl.runs.results.grouping import Groups
 from simfl.runs.results.result import RunResult
+from simfl.scenario.parts.rounds import Stop
 
-STOPS = ("rounds", "time", "accuracy", "target", "bytes", "energy")
+STOPS = tuple(Stop.model_fields)
 """What `rounds.stop` ends a run by; whatever else ended one came before."""
 MORE = 0.01
 """Share of a budget that was used beyond it, or of bytes cut off, from which on that is told."""
