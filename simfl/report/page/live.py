@@ -9,6 +9,7 @@ from urllib.parse import quote
 from simfl.errors import InputError, SimflError
 from simfl.report import formats
 from simfl.report.comparison.cells import TEXT
+from simfl.report.page.notes import of_planned
 from simfl.report.page.page import page
 from simfl.report.page.rendering import asset, render
 from simfl.report.page.tables import LONG
@@ -162,12 +163,11 @@ def _signature(folder: Path) -> str:
 def _row(folder: Path, name: str, link: str) -> Row:
     try:
         run = load(folder)
-        of = f" of {run.planned_rounds:,}" if run.planned_rounds is not None else ""
         return Row(
             name,
             link,
             _state(run),
-            f"{run.n_rounds:,}{of}",
+            f"{run.n_rounds:,}{of_planned(run)}",
             formats.duration(run.end_s),
             _judged(run),
             str(run.provenance.get("started", "")),

@@ -71,7 +71,7 @@ def _not_finished(groups: Groups) -> list[str]:
     for state, now in (("stopped", "`simfl resume` goes on where it stopped"),
                        ("running", "still running")):  # fmt: skip
         names = [
-            f"{run.variant} seed {run.seed} (round {run.n_rounds:,}{_of_planned(run)})"
+            f"{run.variant} seed {run.seed} (round {run.n_rounds:,}{of_planned(run)})"
             for run in all_runs(groups)
             if run.state == state
         ]
@@ -80,7 +80,7 @@ def _not_finished(groups: Groups) -> list[str]:
     return sentences
 
 
-def _of_planned(run: RunResult) -> str:
+def of_planned(run: RunResult) -> str:
     """Return of how many rounds that is, where the scenario counts them."""
     return f" of {run.planned_rounds:,}" if run.planned_rounds else ""
 
