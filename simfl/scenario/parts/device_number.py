@@ -64,11 +64,14 @@ class Drawn:
                 f"a distribution is written `{{distribution: {meant[0]}, ...}}`, with its options "
                 "beside it"
             )
-        if not isinstance(value, Mapping):
-            dimension = self.dimension or compute_dimension(value)
-            Quantity(dimension, unlimited=self.unlimited).parse(value)
-            return Constant.build({"value": value}, dimension, unlimited=self.unlimited)
-        options = dict(value)
+        if isinstance(value, Mapping):
+            return self._distribution(dict(value), info)
+        dimension = self.dimension or compute_dimension(value)
+        Quantity(dimension, unlimited=self.unlimited).parse(value)
+        return Constant.build({"value": value}, dimension, unlimited=self.unlimited)
+
+    def _distribution(self, options: dict[str, Any], info: ValidationInfo | None) -> Draw:
+        """Return the draw that a mapping with a `distribution` stands for; see `parse`."""
         name = options.pop("distribution", None)
         kind = DISTRIBUTIONS.get(name) if isinstance(name, str) else None
         if name is None:
