@@ -53,21 +53,23 @@ def show_plan(
     width = max(map(len, groups))
     for variant, own in groups.items():
         typer.echo(f"{variant:{width}}  {_told(own)}")
-    estimates = [cost for fate, cost in runs if fate != REUSED]
-    if not estimates:
-        typer.echo(f"{formats.plural(len(jobs), 'run')}: nothing is left to do")
-        return
+    left = [cost for fate, cost in runs if fate != REUSED]
+    nothing = f"{formats.plural(len(jobs), 'run')}: nothing is left to do"
+    typer.echo(_in_all(left, options) if left else nothing)
+
+
+def _in_all(estimates: Sequence[Estimate], options: "Options") -> str:
+    """Return what runs that are left to do take together on this machine."""
     processes, shared = planned(estimates, options)
     cores = cores_each(options, processes, shared)
     lasts_s = [cost.lasts_s(cores) for cost in estimates]
     host_s = max(sum(lasts_s) / processes, max(lasts_s))
     left = formats.plural(len(estimates), "run")
-    counted = all(cost.counted for cost in estimates)
     caution = "it may be several times more or less"
-    if not counted:
+    if not all(cost.counted for cost in estimates):
         caution = f"where `rounds.stop` counts no rounds, that is for {ROUNDS}: many more may fit"
     memory = formats.size(formats.two_digits(max(cost.memory_bytes for cost in estimates)))
-    typer.echo(
+    return (
         f"{left}, {processes} at a time: {formats.roughly(host_s)} on this machine "
         f"(starting and pages not counted), {_disk(estimates)} on disk, {memory} of memory each; "
         f"{caution}"
