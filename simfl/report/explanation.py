@@ -3,6 +3,7 @@
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from simfl.report import formats
 from simfl.report.width import text_width
@@ -37,8 +38,11 @@ HOW = (
 
 def as_text(explanation: Explanation) -> str:
     """Return an explanation for people."""
-    blocks = [_head(explanation), _phases(explanation), _whom_it_waited_for(explanation)]
-    if explanation.round is None:
+    whole = explanation.round is None
+    waited_for = (_whom_rounds_waited_for if whole else _whom_the_round_waited_for)(explanation)
+    came_of_it = chain(waited_for, _outcomes(explanation))
+    blocks = [_head(explanation), _phases(explanation), came_of_it]
+    if whole:
         blocks.append(_what_if(explanation))
     elif explanation.participations:
         blocks.append(_participations(explanation))
@@ -80,32 +84,41 @@ def _phases(explanation: Explanation) -> Iterator[str]:
     )
 
 
-def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
-    run = explanation.run
-    clients, groups = run.of_clients("client").tolist(), run.of_clients("group").tolist()
-    names = dict(zip(clients, groups, strict=True))
-    by_deadline = math.isfinite(explanation.deadline_s)
+def _whom_the_round_waited_for(explanation: Explanation) -> Iterator[str]:
+    by_deadline, groups = math.isfinite(explanation.deadline_s), _groups(explanation)
     if by_deadline:
         deadline = formats.duration(explanation.deadline_s)
         late = explanation.outcomes.get("late", 0)
         yield f"It ended by its deadline of {deadline}{f'; late: {late}' if late else ''}."
-    if explanation.round is not None:
-        for client, _ in explanation.critical:
-            device = f"device {client} ({names[client]})"
-            last = f"The last update in time was that of {device}."
-            yield last if by_deadline else f"It waited last for {device}."
-        if not explanation.critical:
-            early = "What counted in it had come before it began; it waited for nobody."
-            yield early if _counted(explanation) else "No update counted in it."
-    elif explanation.critical:
-        devices = [
-            f"device {c} ({names[c]}) in {formats.plural(n, 'round')}"
-            for c, n in explanation.critical
-        ]
+    for client, _ in explanation.critical:
+        device = f"device {client} ({groups[client]})"
+        last = f"The last update in time was that of {device}."
+        yield last if by_deadline else f"It waited last for {device}."
+    if not explanation.critical:
+        early = "What counted in it had come before it began; it waited for nobody."
+        yield early if _counted(explanation) else "No update counted in it."
+
+
+def _whom_rounds_waited_for(explanation: Explanation) -> Iterator[str]:
+    groups = _groups(explanation)
+    devices = [
+        f"device {c} ({groups[c]}) in {formats.plural(n, 'round')}" for c, n in explanation.critical
+    ]
+    if devices:
         yield f"Most often waited for: {formats.listed(devices)}."
-    if explanation.round is None and explanation.rounds_by_deadline:
-        some = f"{explanation.rounds_by_deadline:,} of {formats.plural(run.n_rounds, 'round')}"
-        yield f"Ended by their deadline: {some}."
+    if by_deadline := explanation.rounds_by_deadline:
+        rounds = formats.plural(explanation.run.n_rounds, "round")
+        yield f"Ended by their deadline: {by_deadline:,} of {rounds}."
+
+
+def _groups(explanation: Explanation) -> dict[int, str]:
+    """Return the groups of the devices that were asked, by their number."""
+    run = explanation.run
+    clients, groups = run.of_clients("client").tolist(), run.of_clients("group").tolist()
+    return dict(zip(clients, groups, strict=True))
+
+
+def _outcomes(explanation: Explanation) -> Iterator[str]:
     asked, one_round = sum(explanation.outcomes.values()), explanation.round is not None
     parts = [
         f"{n:,} {name} ({formats.percent(n / asked)})" for name, n in explanation.outcomes.items()
