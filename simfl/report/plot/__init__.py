@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from simfl.core.arguments import called, require_kind
+from simfl.core.arguments import called
 from simfl.core.types import Floats
-from simfl.errors import InputError, nearest
+from simfl.errors import InputError
 from simfl.report.axes import Axis
 from simfl.report.charts.curve_data import extent
 from simfl.report.charts.curves import axis
@@ -102,12 +102,8 @@ def _style(name: str) -> Iterator[None]:
     import matplotlib as mpl
     from matplotlib import style
 
-    require_kind(option("style"), name, str, f"a name such as {next(iter(STYLES))!r}")
-    if name not in STYLES and name not in style.available:
-        raise InputError(
-            f"{option('style')}: unknown {name!r}{nearest(name, [*STYLES, *style.available])}"
-        )
-    with mpl.rc_context(rc=ALL), style.context(STYLES.get(name, name)):  # type: ignore[arg-type]
+    chosen = known("style", name, {**STYLES, **{own: own for own in style.available}})
+    with mpl.rc_context(rc=ALL), style.context(chosen):  # type: ignore[arg-type]
         yield
 
 

@@ -10,11 +10,12 @@ from simfl.runs.results.grouping import Groups, by_variant
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import ENOUGH
 
-BANDS = {
+SHOWN_BY = {
     "ci": "95% intervals of the mean",
     "std": "the sample standard deviation",
     "range": "from the lowest to the highest seed",
 }
+"""What a band shows, by its name; those that are not here draw none."""
 
 
 def caption(results: Sequence[RunResult], x: str, y: str | None, band: str) -> Iterator[str]:
@@ -47,12 +48,12 @@ def _of_means(fewest: int, most: int, band: str) -> str:
     """Return how to read lines and bands, of so many seeds."""
     seeds = f"{fewest}" if fewest == most else f"{fewest} to {most}"
     told = f"lines: means over {seeds} seeds, as far as each of them got"
-    if band not in BANDS:
+    if band not in SHOWN_BY:
         return told
     if band == "ci" and most < ENOUGH:
         return f"{told}; no bands: a 95% interval takes {ENOUGH} seeds"
     some = f", from {ENOUGH} seeds on" if band == "ci" and fewest < ENOUGH else ""
-    return f"{told}; bands: {BANDS[band]}{some}"
+    return f"{told}; bands: {SHOWN_BY[band]}{some}"
 
 
 def _those(groups: Groups, which: Callable[[RunResult], bool]) -> str:
