@@ -9,6 +9,7 @@ from typing import Any
 from simfl.build.builder import Builder
 from simfl.components.datasets.elsewhere import Elsewhere
 from simfl.core.code import is_code
+from simfl.core.component import Component
 from simfl.core.files import write_output
 from simfl.core.machine.garbage import few_collections
 from simfl.errors import RunError, SimflError
@@ -67,11 +68,7 @@ def simulate(
     summary = Summary(scenario.evaluation.targets, scenario.devices, powered=powered)
     rules = [builder, *(later for _, later in forks)]
     parts = [part for stage in rules for _, part in components(stage.scenario)]
-    changed = " --allow-code" if any(is_code(part.name) for part in parts) else ""  # once mended
-    again = f"`{resuming(folder)}{changed}` goes on from the last checkpoint"
-    if isinstance(scenario.data.dataset, Elsewhere):
-        again = "run it again from Python, with `overwrite`"
-    noting = _noting_failure(folder, timeline, summary, again)
+    noting = _noting_failure(folder, timeline, summary, parts)
     with noting, telling_of_hidden_chance(parts), telling_of_lost_memory(parts):
         with closing(Recorder(folder, builder.settings.metrics)) as recorder:
             server, answers = recorded_server(folder, builder, timeline, recorder, every_s)
@@ -85,21 +82,23 @@ def simulate(
                 changes = list(rule_changes([(0.0, builder), *forks], server, answers))
                 timeline.run(until=timeline.process(main(server, policy, changes)))
             coordinator.ledger.check()
-        facts = summary.as_dict(timeline.now)
-        able = int((builder.federation.sizes > 0).sum()) - summary.n_refused
-        scenarios = [stage.scenario for stage in rules]
-        spent = privacy_spent(scenarios, able, summary.rounds, summary.most_heard)
-        if spent is not None:
-            facts["privacy"] = spent
+        facts = summary.as_dict(timeline.now) | _privacy(rules, summary)
         _write_results(folder, rules, server, recorder, facts, began)
     return RunResult(folder)
 
 
 @contextmanager
 def _noting_failure(
-    folder: Path, timeline: Timeline, summary: Summary, again: str
+    folder: Path, timeline: Timeline, summary: Summary, parts: Sequence[Component]
 ) -> Iterator[None]:
-    """Note in the provenance that the run fails, if it does, and tell how to go on: `again`."""
+    """Note in the provenance that the run fails, if it does, and tell how to go on.
+
+    Args:
+        folder: of the run.
+        timeline: its clock.
+        summary: of what has happened so far.
+        parts: the components of its scenarios.
+    """
     provenance = read_provenance(folder)
     if provenance.pop("failed", None):  # before: it is tried again
         write_json(folder / PROVENANCE, provenance)
@@ -118,8 +117,25 @@ def _noting_failure(
         if not isinstance(error, RunError):
             raise
         raise type(error)(
-            f"{error}{AT}{timeline.now:g} s of virtual time; once that is mended, {again}"
+            f"{error}{AT}{timeline.now:g} s of virtual time; once that is mended, "
+            f"{_how_to_go_on(folder, parts)}"
         ) from error
+
+
+def _how_to_go_on(folder: Path, parts: Sequence[Component]) -> str:
+    """Say how to go on with a run of these components once what it failed of is mended."""
+    if any(isinstance(part, Elsewhere) for part in parts):
+        return "run it again from Python, with `overwrite`"
+    changed = " --allow-code" if any(is_code(part.name) for part in parts) else ""  # once mended
+    return f"`{resuming(folder)}{changed}` goes on from the last checkpoint"
+
+
+def _privacy(rules: Sequence[Builder], summary: Summary) -> dict[str, Any]:
+    """Return what a summary says of the privacy that was spent ({}: the run protects none)."""
+    able = int((rules[0].federation.sizes > 0).sum()) - summary.n_refused
+    scenarios = [stage.scenario for stage in rules]
+    spent = privacy_spent(scenarios, able, summary.rounds, summary.most_heard)
+    return {} if spent is None else {"privacy": spent}
 
 
 def _write_results(
