@@ -8,6 +8,12 @@ NOTHING = "–"
 MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86400.0
 _FRACTIONS = (("n", 1e-9), ("µ", 1e-6), ("m", 1e-3))
 _MULTIPLES = (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12), ("P", 1e15))
+_TWO_UNITS = (
+    ("min", "s", MINUTE_S, 1.0, HOUR_S),
+    ("h", "min", HOUR_S, MINUTE_S, DAY_S),
+    ("d", "h", DAY_S, HOUR_S, math.inf),
+)
+"""A unit and the one below it, seconds of both, and below how many seconds the two are told."""
 FEW, SOME = 3, 6
 """Names that a sentence lists: where it says more of each, and where it says the same of all."""
 
@@ -28,16 +34,10 @@ def duration(seconds: float) -> str:
         return scaled(seconds, "s", 3, fractions=True) if seconds else "0 s"
     if round(seconds, 1) < MINUTE_S:
         return f"{seconds:.1f} s"
-    for unit, below, size, part in (
-        ("min", "s", MINUTE_S, 1.0),
-        ("h", "min", HOUR_S, MINUTE_S),
-        ("d", "h", DAY_S, HOUR_S),
-    ):
-        parts = round(seconds / part)
-        whole, rest = divmod(parts, round(size / part))
-        if unit == "d" or parts * part < {"min": HOUR_S, "h": DAY_S}[unit]:
-            return f"{whole:,} {unit} {rest} {below}" if rest else f"{whole:,} {unit}"
-    raise AssertionError("days always fit")
+    told = (row for row in _TWO_UNITS if round(seconds / row[3]) * row[3] < row[4])
+    unit, below, size, part, _ = next(told)
+    whole, rest = divmod(round(seconds / part), round(size / part))
+    return f"{whole:,} {unit} {rest} {below}" if rest else f"{whole:,} {unit}"
 
 
 def roughly(seconds: float) -> str:
