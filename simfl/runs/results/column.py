@@ -31,8 +31,7 @@ class Column:
             return "relative_improvement"
         name = self.metric.cost if self.target is not None else self.metric.name
         if self.versus is not None:
-            name = f"{self.metric.name.removesuffix('_s').removesuffix('_j')}_"
-            name += "speedup" if self.divided else "difference"
+            name = f"{self.metric.stem}_{'speedup' if self.divided else 'difference'}"
         if self.target is None:
             return name
         return f"{name}_to_{target_text(self.target).replace(' ', '_')}"

@@ -38,6 +38,11 @@ class Metric:
     within: Range = ANY
 
     @property
+    def stem(self) -> str:
+        """Its name without a unit."""
+        return self.name.removesuffix("_s").removesuffix("_j")
+
+    @property
     def judges(self) -> bool:
         """Whether it is of the last model: its accuracy, error, or one of the scenario's own."""
         return self.name == "accuracy" or self.unit == "number"
@@ -100,7 +105,7 @@ def _per_round(cost: Metric) -> Metric:
     def of(run: RunResult) -> float:
         return cost.of(run) / run.n_rounds if run.n_rounds else math.nan
 
-    return Metric(f"{cost.cost.rpartition('_')[0] or cost.cost}_per_round", cost.unit, of)
+    return Metric(f"{cost.stem}_per_round", cost.unit, of)
 
 
 PER_ROUND = {cost: _per_round(cost) for cost in (TIME, BYTES, ENERGY)}
