@@ -131,10 +131,8 @@ def _place(rows: pd.DataFrame) -> str:
 
 def _device(client: str, group: str, rows: pd.DataFrame, latency_s: float) -> Device:
     trained = rows[rows.compute_s.notna()]
-    units, seconds = (
-        (trained.samples * trained.epochs).to_numpy(float),
-        trained.compute_s.to_numpy(float),
-    )
+    units = (trained.samples * trained.epochs).to_numpy(float)
+    seconds = trained.compute_s.to_numpy(float)
     constant_s, slowness = _line(units, seconds)
     latency_s, down, up, errors, leverage_s = _links(rows, latency_s)
     fitted_s = constant_s + units * slowness

@@ -10,6 +10,7 @@ import numpy as np
 from simfl.core.types import Ids
 from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.folder import event_lines
+from simfl.runs.results.critical_path import STEPS
 from simfl.runs.results.result import RunResult
 
 
@@ -83,22 +84,15 @@ def _participation(
     def cell(name: str) -> float:
         return float(run.of_clients(name)[row])
 
-    client, outcome, since_s = (
-        int(cell("client")),
-        str(run.of_clients("outcome")[row]),
-        cell("selected_s"),
-    )
-    trained_from_s = since_s if math.isnan(cell("download_end_s")) else cell("download_end_s")
-    took = (
-        cell("download_end_s") - since_s,
-        cell("compute_end_s") - trained_from_s,
-        cell("upload_end_s") - cell("compute_end_s"),
-    )
+    client, outcome = int(cell("client")), str(run.of_clients("outcome")[row])
+    since_s, fetched_s, trained_s, arrived_s = map(cell, STEPS)
+    trained_from_s = since_s if math.isnan(fetched_s) else fetched_s
+    took = fetched_s - since_s, trained_s - trained_from_s, arrived_s - trained_s
     known = client, str(run.of_clients("group")[row]), outcome, *took
     if outcome == "skipped" or not math.isnan(took[2]):
         return Participation(*known)
     if not math.isnan(took[1]):
-        phase, began_s = "upload", cell("compute_end_s")
+        phase, began_s = "upload", trained_s
     elif outcome == "filtered":
         return Participation(*known)
     elif has_model or not math.isnan(took[0]):
