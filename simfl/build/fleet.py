@@ -118,7 +118,11 @@ class _Drawing:
         self._correlated = correlations.mix(uniforms)
 
     def numbers(self, number: str) -> Floats:
-        """Return `(count,)` numbers in the units that virtual time uses."""
+        """Return `(count,)` numbers in the units that virtual time uses.
+
+        Raises:
+            InputError: one that is not possible was drawn.
+        """
         group = self._group
         for trace, rows in zip(group.trace, self._rows, strict=True):
             if number in trace.columns:
@@ -202,7 +206,11 @@ class _Drawing:
         return np.clip(drawn, 2.0**-54, 1 - 2.0**-53)
 
     def _scaled(self, values: Floats, unit: str) -> Floats:
-        """Return `(count,)` compute rates in sample-units per second, all else as it is."""
+        """Return `(count,)` compute rates in sample-units per second, all else as it is.
+
+        Raises:
+            InputError: the model has no FLOPs that FLOP/s could be divided by.
+        """
         if unit != "FLOP/s":
             return values
         if not self._flops:

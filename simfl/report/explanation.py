@@ -70,6 +70,7 @@ def _head(explanation: Explanation) -> Iterator[str]:
 
 
 def _phases(explanation: Explanation) -> Iterator[str]:
+    """Yield a table of what the time went to."""
     yield "Along the clients that rounds waited for:"
     meaning = {**MEANING, **(OF_EDGES if explanation.run.backhaul_bytes else {})}
     total = explanation.elapsed_ns or 1
@@ -163,6 +164,7 @@ def _cut_off(part: Participation) -> str:
 
 
 def _what_if(explanation: Explanation) -> Iterator[str]:
+    """Yield how long the run would have lasted with one thing changed, and what to set for that."""
     cases = explanation.what_if.cases
     of_all = cases[0].why_not if len(cases) > 1 and len({c.why_not for c in cases}) == 1 else ""
     if why_none := explanation.why_none or of_all:

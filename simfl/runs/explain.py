@@ -142,6 +142,7 @@ def explain(
 
 
 def _why_none(run: RunResult, what_if: bool | None) -> str:
+    """Return why it is not tried what would have shortened a run ("": it is)."""
     if what_if is False:
         return "not asked for"
     if not run.n_rounds:
@@ -157,6 +158,11 @@ def _why_none(run: RunResult, what_if: bool | None) -> str:
 
 
 def _of_round(run: RunResult, anatomy: Anatomy, round_: int) -> Explanation:
+    """Return why one round took as long as it did.
+
+    Raises:
+        InputError: there is no such round.
+    """
     rounds = run.of_rounds("round").tolist()
     if round_ not in rounds:
         text = f"1 to {rounds[-1]}" if rounds else "none yet"

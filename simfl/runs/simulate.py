@@ -168,6 +168,7 @@ def _write_results(
 def _summary(
     builder: Builder, server: Server, facts: Mapping[str, Any], recorder: Recorder, oracle: bool
 ) -> dict[str, Any]:
+    """Return what `summary.json` says: `facts`, which the events tell, and what else is known."""
     ledger = builder.coordinator.ledger
     return {
         "name": builder.scenario.name,

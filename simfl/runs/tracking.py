@@ -97,6 +97,7 @@ class Follower:
             )  # fmt: skip
 
     def _step(self, row: RoundRow) -> Step:
+        """Return what trackers are told of a round: bytes and joules are since the run began."""
         self._moved += sum(getattr(row, name) for name in MOVED)
         self._spent_j += row.energy_j
         metrics = header(type(row))[len(header(RoundRow)) :]

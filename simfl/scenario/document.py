@@ -71,7 +71,11 @@ class Document:
 
     @classmethod
     def parse(cls, text: str, source: str = "scenario", folder: Path | None = None) -> "Document":
-        """Return the document that YAML `text` holds; see `load`."""
+        """Return the document that YAML `text` holds; see `load`.
+
+        Raises:
+            ScenarioError: it is empty, or no YAML mapping.
+        """
         data, marks = read_yaml(text, source)
         if data is None:
             raise ScenarioError(f"{source}: is empty, expected a scenario (see `simfl new`)")

@@ -168,6 +168,7 @@ def _of_augmentation(scenario: Experiment, facts: Circumstances) -> Iterator[Obj
 
 
 def _of_groups(scenario: Experiment) -> Iterator[Objection]:
+    """Yield groups of one name, cells that there are not, and what can't be correlated in one."""
     cells, first = scenario.network.cell_names, dict[str, int]()
     correlated = Correlations.of(scenario.correlate).names
     for index, group in enumerate(scenario.fleet):

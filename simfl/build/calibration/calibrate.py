@@ -130,6 +130,7 @@ def _place(rows: pd.DataFrame) -> str:
 
 
 def _device(client: str, group: str, rows: pd.DataFrame, latency_s: float) -> Device:
+    """Return what the rows of a client tell; `latency_s` is taken where they don't tell that."""
     trained = rows[rows.compute_s.notna()]
     units = (trained.samples * trained.epochs).to_numpy(float)
     seconds = trained.compute_s.to_numpy(float)

@@ -41,6 +41,11 @@ def measurements(path: Path) -> pd.DataFrame:
 
 
 def _row(path: Path, line: int, row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of the file with its numbers read (NaN: an empty cell), and where it stands.
+
+    Raises:
+        InputError: it has too few cells or too many, or one that is no such number.
+    """
     if None in row or None in row.values():
         raise InputError(f"{path}:{line}: expected a cell for each column of line 1")
     parsed: dict[str, Any] = {

@@ -54,6 +54,7 @@ def anatomy(groups: Groups) -> Drawing | None:
 
 
 def _by_round(run: RunResult) -> Drawing:
+    """Return a bar for each round; where these are many, for the mean of some side by side."""
     anatomy = Anatomy.of(run)
     phases = anatomy.rounds_s
     rounds = run.of_rounds("round")

@@ -110,6 +110,7 @@ def draw(data: dict[str, Any]) -> str:
 
 
 def _picture(data: dict[str, Any], size: tuple[int, int], focus: int | None) -> str:
+    """Return a picture of all series, or of that at `focus` with the others behind it in grey."""
     width, height = size
     x_data, y_data = data["xs"][0], data["ys"][0]
     x = axis(x_data, max(2, round(width / 95)))

@@ -57,6 +57,7 @@ def _heard(groups: Groups) -> Rows:
 
 
 def _participation_by_device(run: RunResult) -> Drawing:
+    """Return a bar for each device: how often it was asked, and how often its update counted."""
     asked = np.bincount(run.of_clients("client").astype(np.int64), minlength=run.devices)
     heard = run.participations
     x = linear("device", -0.5, run.devices - 0.5, whole=True)

@@ -34,7 +34,10 @@ def outcomes(groups: Groups) -> Drawing | None:
 
 
 def _outcomes_by_round(run: RunResult) -> Drawing:
-    # Participations are counted where they were selected: an asynchronous one may end rounds later.
+    """Return a bar for each round; where these are many, for the mean of some side by side.
+
+    Participations are counted where they were selected: an asynchronous one may end rounds later.
+    """
     rounds = run.of_clients("round").astype(np.int64)
     first, last = int(rounds.min()), int(rounds.max())
     width = -(-(last - first + 1) // COLUMNS)

@@ -67,6 +67,7 @@ def sections(comparison: Comparison, *, one_unit: bool = False) -> list[Section]
 
 
 def _section(comparison: Comparison, columns: list[Column], one_unit: bool) -> Section:
+    """Return the part of a comparison with `columns`, all of one target and compared in one way."""
     first, seeded = columns[0], any(len(runs) > 1 for runs in comparison.groups.values())
     told = [_scale(comparison, column, one_unit) for column in columns]
     rows = []

@@ -118,6 +118,7 @@ class TraceFold:
         return self._probes.setdefault(client, Visit(self._asked_s, self._asked_s))
 
     def _participation(self, row: dict[str, Any], time_s: float) -> None:
+        """Draw a participation that is booked now, unless nothing was ever sent to its client."""
         # An update may still wait to be aggregated when its device is sent out again.
         visits = self._visits.get(int(row["client"]), [])
         visit = next(

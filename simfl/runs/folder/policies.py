@@ -80,7 +80,11 @@ class Policies:
             ) from None
 
     def in_round(self, round_: int) -> _Row:
-        """Return the policy, with its options, by which a round went."""
+        """Return the policy, with its options, by which a round went.
+
+        Raises:
+            InputError: by the log it is that of a fork which the run does not have.
+        """
         number = max((f for f, last in self._forks if last < round_), default=0)
         if number >= len(self._policies):
             raise InputError(f"the event log tells of a fork {number} that the run does not have")

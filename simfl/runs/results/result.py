@@ -155,7 +155,11 @@ class RunResult(JudgedRun):
         return self._total("idle_energy_j") if self.powered else math.nan
 
     def _total(self, *columns: str) -> float:
-        """Return what `columns` come to at the end (of the last whole round, as `end_s`)."""
+        """Return what `columns` come to at the end (of the last whole round, as `end_s`).
+
+        Raises:
+            InputError: the summary does not say it.
+        """
         if self.finished:
             totals = self.summary["totals"]
             for name in columns:
