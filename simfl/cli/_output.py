@@ -15,6 +15,7 @@ from simfl.cli._aside import say_aside
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from simfl.report.progress import Board
     from simfl.runs.results.result import RunResult
 
 LISTED = 20
@@ -41,10 +42,17 @@ class Output:
         return self.quiet or self.as_json
 
     @contextmanager
-    def of_runs(self, folders: "Sequence[Path]", top: Path) -> Iterator[None]:
-        """Show what came of the runs that the body makes in `folders`, below `top`.
+    def of_runs(
+        self, folders: "Sequence[Path]", top: Path, goes_on: str
+    ) -> "Iterator[Board | None]":
+        """Show how far the runs are that the body makes in `folders`, then what came of them.
 
         If some of them fail: what came of the others, before that is told.
+
+        Args:
+            folders: of the runs.
+            top: of their study, where the page that compares them goes.
+            goes_on: what goes on with them if they are interrupted.
 
         Raises:
             RunError: the pages can't be written; what came of the runs is printed all the same.
@@ -55,7 +63,8 @@ class Output:
 
         before = sum(map(is_finished, folders))
         try:
-            yield
+            with shared.progress(self.silent, goes_on) as board:
+                yield board
         except Interrupted:  # whoever is in a hurry does not wait for pages
             raise
         except Exception as error:

@@ -54,8 +54,6 @@ def fork_command(
         with shared.interruptible("nothing is forked yet, the same command begins anew"):
             forked = fork_all(runs, at_s, changes or (), name, overwrite)
         study = forked[0].parents[1]
-        again = resuming(forked[0] if len(forked) == 1 else study)
-        output = Output(report, quiet, as_json)
-        progress = shared.progress(output.silent, f"`{again}` goes on")
-        with output.of_runs(forked, study), progress as board:
+        again = f"`{resuming(forked[0] if len(forked) == 1 else study)}` goes on"
+        with Output(report, quiet, as_json).of_runs(forked, study, again) as board:
             resume_all(forked, how, board)

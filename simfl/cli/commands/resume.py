@@ -36,8 +36,8 @@ def resume_command(
     run_folders = [run.folder for run in runs]
     top = study_of(runs) or (folders[0] if len(folders) == 1 else Path())
     output = Output(report, quiet, as_json)
-    progress = shared.progress(output.silent, "the same command goes on")
-    with shared.importing(allow_code), output.of_runs(run_folders, top), progress as board:
+    showing = output.of_runs(run_folders, top, "the same command goes on")
+    with shared.importing(allow_code), showing as board:
         results = resume_all(run_folders, how, board)
     missing = unbegun(results) if len(results) > 1 or run_folders != list(folders) else []
     if missing and not output.silent:

@@ -75,11 +75,9 @@ def run_command(
             return
         folders = [job.folder for job in todo]
         top = folders[0].parents[1]  # run folders are TOP/VARIANT/seed-N
-        output = Output(report, quiet, as_json)
         added = "" if go_on else " with --resume" + (" beside --overwrite" if overwrite else "")
         again = f"the same command{added} goes on"
-        progress = shared.progress(output.silent, again)
-        with output.of_runs(folders, top), progress as board:
+        with Output(report, quiet, as_json).of_runs(folders, top, again) as board:
             run_jobs(todo, how, overwrite, go_on=go_on, watch=board, tell_reuse=not quiet)
 
 
