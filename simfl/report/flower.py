@@ -14,6 +14,7 @@ from simfl.core.types import Ids
 from simfl.core.words import numbered
 from simfl.errors import InputError
 from simfl.report.results import Results
+from simfl.report.run import folder_called
 from simfl.runs.flower import Flower, FlowerBuilder
 from simfl.runs.job import jobs
 from simfl.runs.options import Options
@@ -60,9 +61,9 @@ def run_flower(
     """
     if not 0 <= flops_per_sample < math.inf:
         raise InputError(f"`flops_per_sample` must be at least 0, but got {flops_per_sample}")
-    document = _document(scenario)
+    folder, document = folder_called(out), _document(scenario)
     results, options = [], Options(executor="inline")
-    for job in jobs(document, None if out is None else Path(out)):
+    for job in jobs(document, folder):
         flower = Flower(client_fn, strategy, _held(samples, job.scenario.devices), flops_per_sample)
         refuse_foreign(job.folder)
         if not overwrite:

@@ -53,9 +53,7 @@ def run(
     require_several("variants", variants, "['default']")
     require_several("overrides", overrides, "['rounds.clients=10']")
     require_kind("options", options, Options | None, "Options such as Options(jobs=2)")
-    require_kind("out", out, str | Path | None, "a folder such as 'runs/mine'")
-    if out == "":  # which as a path would be the working directory
-        raise InputError("out is empty; is a variable not set?")
+    place = folder_called(out)
     for name, given in (("overwrite", overwrite), ("go_on", go_on)):
         require_kind(name, given, bool, "True or False")
     require_kind("progress", progress, bool | None, "True, False or None")
@@ -64,12 +62,23 @@ def run(
         raise InputError(f"listen: expected a function that takes a Job, got {listen!r}")
     written = _read(scenario, overrides)
     shown = is_watched() if progress is None else progress
-    place = None if out is None else Path(out)
     with display(quiet=not shown or watch is not None) as board:
         todo = jobs(written, place, seeds, variants)
         if seeds is None and isinstance(written, Document):
             refuse_an_idle_seed(written, (job.scenario.seed for job in todo))
         return Results(run_jobs(todo, options, overwrite, listen, go_on, watch or board))
+
+
+def folder_called(out: str | Path | None) -> Path | None:
+    """Return the folder that a caller names for runs (None: none).
+
+    Raises:
+        InputError: it is none, or empty.
+    """
+    require_kind("out", out, str | Path | None, "a folder such as 'runs/mine'")
+    if out == "":  # which as a path would be the working directory
+        raise InputError("out is empty; is a variable not set?")
+    return None if out is None else Path(out)
 
 
 def _read(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simfl import Options, RunResult, Scenario, compare, load, resume, run
+from simfl import Options, RunResult, Scenario, compare, load, resume, run, run_flower
 from simfl.errors import InputError, ScenarioError
 from tests.tiny import TINY
 
@@ -95,6 +95,13 @@ def test_arguments_of_the_wrong_kind_are_refused(
     with pytest.raises(InputError, match=message):
         run(TWO, **{"out": tmp_path / "never", **argument})
     assert not (tmp_path / "never").exists()
+
+
+@pytest.mark.parametrize(("out", "told"), [("", "out is empty"), (5, "out: expected a folder")])
+def test_flower_runs_are_put_in_no_folder_without_a_name(out: Any, told: str) -> None:
+    """They went into the working directory, or it was a raw error."""
+    with pytest.raises(InputError, match=told):
+        run_flower({"fleet": {"count": 2}}, lambda _: None, lambda: None, 10, out)
 
 
 def test_a_result_stands_for_its_folder_and_what_is_none_is_told(tmp_path: Path) -> None:
