@@ -9,8 +9,7 @@ from scipy.special import ndtr
 
 from simfl.build.calibration.calibrate import Device
 from simfl.build.calibration.calibrated_fleet import compute_noise, distributed, lognormal
-from simfl.report.fleet.picture import COLOURS, finish
-from simfl.report.fleet.survey import PHASES
+from simfl.report.figures.looks import PHASES, finish
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,18 +44,18 @@ def picture(devices: Sequence[Device]) -> "Figure":
 
 
 def _errors(axes: "Axes", devices: Sequence[Device]) -> None:
-    for phase in PHASES:
+    for phase, colour in PHASES.items():
         values = 100 * np.sort(np.concatenate([device.errors[phase] for device in devices]))
         share = 100 * np.arange(1, len(values) + 1) / len(values)
-        axes.step(values, share, where="post", color=COLOURS[phase], label=phase)
+        axes.step(values, share, where="post", color=colour, label=phase)
     axes.axvline(0, color="0.4", lw=0.8)
     axes.set(title="Fitted against measured", xlabel="error (%)", ylabel="% of participations")
 
 
 def _medians(axes: "Axes", devices: Sequence[Device]) -> None:
-    for phase in PHASES:
+    for phase, colour in PHASES.items():
         medians = sorted(100 * device.residuals[phase] for device in devices)
-        axes.plot(np.arange(1, len(medians) + 1), medians, ".-", color=COLOURS[phase], label=phase)
+        axes.plot(np.arange(1, len(medians) + 1), medians, ".-", color=colour, label=phase)
     axes.set(title="Median error of each device", xlabel="devices, the best first", ylabel="%")
     axes.set_ylim(bottom=0)
 
@@ -70,11 +69,11 @@ def _rates(axes: "Axes", groups: Sequence[Sequence[Device]]) -> None:
             median, sigma = lognormal(values, noise)
             share = 100 * (np.arange(len(values)) + 0.5) / len(values)
             label = phase if members is groups[0] else None
-            axes.plot(values / median, share, ".", color=COLOURS[phase], label=label)
+            axes.plot(values / median, share, ".", color=PHASES[phase], label=label)
             if sigma > 0:
                 grid = np.exp(np.linspace(-3 * sigma, 3 * sigma, 200))
                 drawn = 100 * ndtr([math.log(x) / sigma for x in grid])
-                axes.plot(grid, drawn, color=COLOURS[phase], lw=0.8)
+                axes.plot(grid, drawn, color=PHASES[phase], lw=0.8)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set(title="Rates, and what is drawn from", xlabel="of the median", ylabel="% of devices")

@@ -12,7 +12,7 @@ from simfl.core.types import Floats
 from simfl.report.charts.anatomy import CSS as PHASES
 from simfl.report.charts.costs import BYTE_CSS, ENERGY_CSS
 from simfl.report.figures.looks import COLOURS
-from simfl.report.fleet.picture import COLOURS as PICTURED
+from simfl.report.figures.looks import PHASES as PICTURED
 
 VARIANTS = [f"c{n}" for n in range(8)]
 # Machado, Oliveira and Fernandes (2009), doi:10.1109/TVCG.2009.113: severity 1, linear RGB.

@@ -1,7 +1,10 @@
-"""How lines and pictures for publications look: colours, dashes, styles."""
+"""How pictures for publications look: colours, dashes, styles, frames."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 COLOURS = ("#245acc", "#e07020", "#28996a", "#aa115c", "#8a6708", "#2496ee", "#712f87", "#74728e")
 """Those of the report: told apart by the colour-blind, and in grey with the dashes beyond them."""
@@ -9,6 +12,8 @@ DASHES: tuple[Any, ...] = (
     "-", (0, (5, 2)), (0, (1, 1.5)),
     (0, (6, 1.5, 1, 1.5)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (8, 4)),
 )  # fmt: skip
+PHASES: Mapping[str, str] = {"download": "#0a5f96", "compute": "#ad6010", "upload": "#12a572"}
+"""The colour of each phase of a participation."""
 LOOKS = len(COLOURS) * len(DASHES)
 """So many lines can be told apart."""
 STYLES: Mapping[str, Mapping[str, Any]] = {
@@ -35,3 +40,11 @@ def look(index: int) -> dict[str, Any]:
         "color": COLOURS[index % len(COLOURS)],
         "linestyle": DASHES[index // len(COLOURS) % len(DASHES)],
     }
+
+
+def finish(axes: "Axes") -> None:
+    """Give drawn axes what all of a picture have: a grid, a legend, no frame."""
+    axes.grid(alpha=0.25)
+    axes.set_axisbelow(True)
+    axes.legend(frameon=False, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)

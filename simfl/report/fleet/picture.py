@@ -7,9 +7,8 @@ import numpy as np
 
 from simfl.components.availability.week import HALF_HOURS
 from simfl.report import formats
-from simfl.report.figures.looks import COLOURS as GROUPS
+from simfl.report.figures.looks import COLOURS, PHASES, finish
 from simfl.report.fleet.facts import FleetFacts
-from simfl.report.fleet.survey import PHASES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +21,6 @@ LETTERS = 28
 """Of a group's name."""
 ROOM = 8
 """More groups than this are named below the charts, which grow with them."""
-COLOURS = {"download": "#0a5f96", "compute": "#ad6010", "upload": "#12a572"}
 
 
 def picture(facts: FleetFacts) -> "Figure":
@@ -33,7 +31,7 @@ def picture(facts: FleetFacts) -> "Figure":
     figure = Figure(figsize=(11, 7.5 + 0.25 * more), layout="constrained")
     charts = list(figure.subplots(2, 2).flat)
     for axes, draw in zip(charts, (_speed, _times, _phases, _week), strict=True):
-        axes.set_prop_cycle(color=GROUPS)
+        axes.set_prop_cycle(color=COLOURS)
         draw(axes, facts)
         finish(axes)
     if more:
@@ -43,14 +41,6 @@ def picture(facts: FleetFacts) -> "Figure":
         lines, names = charts[1].get_legend_handles_labels()
         figure.legend(lines, names, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     return figure
-
-
-def finish(axes: "Axes") -> None:
-    """Give drawn axes what all of a picture have: a grid, a legend, no frame."""
-    axes.grid(alpha=0.25)
-    axes.set_axisbelow(True)
-    axes.legend(frameon=False, fontsize=8)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _speed(axes: "Axes", facts: FleetFacts) -> None:
@@ -86,9 +76,9 @@ def _phases(axes: "Axes", facts: FleetFacts) -> None:
     groups = facts.groups[: len(facts.members)]
     places = range(len(groups))  # by number: names that were shortened may be the same
     left = np.zeros(len(groups))
-    for phase in PHASES:
+    for phase, colour in PHASES.items():
         lengths = np.nan_to_num([group.phases[phase] for group in groups])
-        axes.barh(places, lengths, left=left, color=COLOURS[phase], label=phase)
+        axes.barh(places, lengths, left=left, color=colour, label=phase)
         left += lengths
     axes.set_yticks(places, [_short(group.name) for group in groups])
     axes.invert_yaxis()
