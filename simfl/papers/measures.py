@@ -116,9 +116,7 @@ class Measure:
         whole = self.metric.of(run)
         if self.target is None:
             return str(run.seed), None if math.isnan(whole) else whole, None
-        at = run.reached(self.target)
-        value = None if at is None else float(getattr(at, self.metric.cost))
-        return str(run.seed), value, whole
+        return str(run.seed), self.metric.until(run, self.target), whole
 
     def _of_mean_curve(self, runs: Sequence[RunResult]) -> tuple[float | None, float]:
         """Return the first round at which the mean of all curves is at the target, and the last."""

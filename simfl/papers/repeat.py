@@ -7,14 +7,12 @@ from pathlib import Path
 from simfl.errors import InputError
 from simfl.papers.item import Item
 from simfl.papers.measures import Record, records
-from simfl.runs.job import jobs
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
 from simfl.runs.results.find import run_folders
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
 from simfl.runs.run_jobs import run_jobs
-from simfl.scenario.parts.experiment import parse_seeds
 
 
 def repeat(
@@ -40,9 +38,7 @@ def repeat(
         RunError: some runs failed; the others are finished.
     """
     options = replace(options, time_only=item.time_only)
-    seeds = seeds or parse_seeds(item.seeds)
-    rows = list(item.printed)
-    todo = jobs(item.document, out, seeds, rows)
+    todo = item.jobs(out, seeds)
     runs = run_jobs(todo, options, overwrite, go_on=True, watch=watch, tell_reuse=False)
     return records(item.id, item.reading, item.measures, runs)
 
