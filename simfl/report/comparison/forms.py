@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from simfl.report.caveats.headings import NAMED, NOT_MEANT, caveats
@@ -55,7 +55,7 @@ def as_table(comparison: Comparison) -> str:
     page = TextPage()
     wholes = (_named_shortly(whole, page.width // 3) for whole in sections(comparison))
     for part in (piece for whole in wholes for piece in _fitting(whole, page.width)):
-        columns = [[head, *cells] for head, *cells in zip(part.heads, *part.rows, strict=True)]
+        columns = part.columns
         if table_width(max(map(longest, column)) for column in columns) > page.width:
             columns = [[textwrap.fill(c[0], width_of(c)), *c[1:]] for c in columns]
         page.table(columns, part.title)
@@ -72,14 +72,9 @@ def _named_shortly(part: Section, width: int) -> Section:
 
 def _fitting(part: Section, most: int) -> Iterator[Section]:
     """Yield `part` in tables no wider than `most`, so that no cell need be broken."""
-    columns = [[head, *cells] for head, *cells in zip(part.heads, *part.rows, strict=True)]
-    for number, shown in enumerate(fitting(columns, most)):
-        yield _of_columns(f"{part.title}, continued" if number else part.title, shown)
-
-
-def _of_columns(title: str, columns: Sequence[Sequence[str]]) -> Section:
-    heads, *rows = [list(row) for row in zip(*columns, strict=True)]
-    return Section(title, heads, rows)
+    for number, shown in enumerate(fitting(part.columns, most)):
+        heads, *rows = [list(row) for row in zip(*shown, strict=True)]
+        yield Section(f"{part.title}, continued" if number else part.title, heads, rows)
 
 
 def as_markdown(comparison: Comparison) -> str:

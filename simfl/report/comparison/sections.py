@@ -51,6 +51,11 @@ class Section:
     heads: list[str]
     rows: list[list[str]]
 
+    @property
+    def columns(self) -> list[list[str]]:
+        """Its columns, the head of each before its cells."""
+        return [list(column) for column in zip(self.heads, *self.rows, strict=True)]
+
 
 def sections(comparison: Comparison, *, one_unit: bool = False) -> list[Section]:
     """Return the parts of a comparison: the whole runs, each target, each again as ratios.
