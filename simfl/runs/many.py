@@ -97,7 +97,7 @@ def _estimates(jobs: Sequence[Job], options: Options) -> list[Estimate]:
 
 def planned(estimates: Sequence[Estimate], options: Options) -> tuple[int, int]:
     """Return how many runs that cost so much are made at once, and how many cores they share."""
-    auto = options.executor == "auto" and options.device == "cpu"
+    auto = options.executor == "auto" and _on_cpu(options)
     most = options.jobs or (cores() if auto else 1)
     if options.jobs is not None:
         return max(min(most, len(estimates)), 1), most
@@ -113,12 +113,18 @@ def cores_each(options: Options, processes: int, shared: int) -> int:
 
     A cluster's are not known; all is said of one then, and of a GPU.
     """
-    if options.device != "cpu" or options.executor not in ("auto", "processes"):
+    if options.executor not in ("auto", "processes") or not _on_cpu(options):
         return 1
     if options.executor == "processes":  # each run has all of its workers, on whatever is free
         shared = cores()
     free = max(shared // processes, 1)
     return min(options.workers or free, free)
+
+
+def _on_cpu(options: Options) -> bool:
+    """Return whether the CPU trains; a GPU that was named need not be there."""
+    device = options.torch_device() if options.device == "auto" else options.device
+    return device == "cpu"
 
 
 def _download(jobs: Sequence[Job], options: Options) -> None:

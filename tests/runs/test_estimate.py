@@ -1,6 +1,7 @@
 """What runs are expected to take, told before they are begun: host time, memory and disk."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,19 @@ def test_a_large_fleet_takes_memory(time_only: bool) -> None:
 def test_the_quickstart_is_not_worth_a_second_process() -> None:
     quickstart = Scenario.load(Path(__file__).parents[2] / "scenarios" / "quickstart.yaml")
     assert planned([estimate(quickstart)] * 4, Options())[0] == 1
+
+
+@pytest.mark.parametrize(("gpu", "at_once"), [(False, 8), (True, 1)])
+def test_as_many_runs_at_once_as_cores_where_auto_is_the_cpu(
+    gpu: bool, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were made one after the other, by one core each, on machines without a GPU, too."""
+    monkeypatch.setattr("simfl.runs.many.cores", lambda: 8)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
+    costly = replace(estimate(scenario()), host_s=100.0, memory_bytes=1.0)
+    options = Options(device="auto")
+    assert planned([costly] * 9, options) == (at_once, at_once)
+    assert cores_each(options, 2, 8) == (1 if gpu else 4)
 
 
 def test_one_run_takes_less_on_more_cores_where_training_takes_long() -> None:
