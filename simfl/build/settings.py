@@ -5,7 +5,6 @@ from numbers import Integral
 from simfl.build.model_facts import ModelFacts, memory_to_train
 from simfl.core.blame import blaming
 from simfl.core.returned import expect
-from simfl.scenario.criteria import Criteria
 from simfl.scenario.scenario import Scenario
 from simfl.sim.server.settings import Prices, Settings, Stop
 
@@ -32,7 +31,7 @@ def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
         evaluate_every=scenario.evaluation.every,
         evaluate_initial=scenario.evaluation.initial,
         targets=scenario.evaluation.targets,
-        reached=Criteria.of(training.loss, scenario.evaluation.metrics).reached,
+        reached=scenario.criteria.reached,
         metrics=scenario.evaluation.labels,
         prices=_prices(scenario, model),
         wants=tuple(scenario.selection.wants),

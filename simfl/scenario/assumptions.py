@@ -83,9 +83,8 @@ def _of_inputs(dataset: Dataset) -> Iterator[Assumption]:
 
 def _left_out(scenario: Scenario) -> str:
     """Say how many of the data set's own clients take part, where some do not."""
-    data = scenario.data
     with suppress(InputError):  # told by whoever looks for mistakes
-        known = data.dataset.natural_known if data.partition.deals_natural else None
+        known = scenario.data.own_clients
         if known is not None and known > scenario.devices:
             return f", {scenario.devices:,} of the data set's own {known:,} clients"
     return ""

@@ -11,7 +11,7 @@ from simfl.core.circumstances import Circumstances
 from simfl.core.target import MetricTarget, metric_of
 from simfl.core.words import numbered
 from simfl.errors import MEANT, InputError, nearest
-from simfl.scenario.criteria import Criteria, measured_names
+from simfl.scenario.criteria import measured_names
 from simfl.scenario.distributions.data_size import DataSize
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import Correlations
@@ -95,14 +95,13 @@ def _of_edges(scenario: Experiment) -> Iterator[Objection]:
 
 def _of_targets(scenario: Experiment) -> Iterator[Objection]:
     """Yield values of what evaluations don't measure, and such as no model can have."""
-    criteria = Criteria.of(scenario.training.loss, scenario.evaluation.metrics)
     targets = enumerate(scenario.evaluation.targets)
     asked: list[tuple[Location, float | None]] = [
         *((("evaluation", "targets", place), target) for place, target in targets),
         (("rounds", "stop", "target"), scenario.rounds.stop.target),
     ]
     for path, target in asked:
-        if isinstance(target, MetricTarget) and (why := criteria.why_unreachable(target)):
+        if isinstance(target, MetricTarget) and (why := scenario.criteria.why_unreachable(target)):
             yield path, why
 
 
@@ -118,7 +117,7 @@ def _of_tune(scenario: Experiment) -> Iterator[Objection]:
 def why_no_objective(tune: Tune, scenario: Experiment) -> str:
     """Return why runs of `scenario` don't tell what `tune` asks for ("": they do)."""
     loss, target, measured = scenario.training.loss, tune.target, tune.measured
-    criteria = Criteria.of(loss, scenario.evaluation.metrics)
+    criteria = scenario.criteria
     known = criteria.named
     if isinstance(target, MetricTarget):
         return criteria.why_unreachable(target)

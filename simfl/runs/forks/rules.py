@@ -7,7 +7,6 @@ from simfl.core.evaluation import Evaluation
 from simfl.core.rows import MOVED
 from simfl.errors import InputError
 from simfl.scenario import Scenario
-from simfl.scenario.criteria import Criteria
 from simfl.scenario.language.place import flat
 
 RULES = ("training", "rounds", "selection", "aggregation")
@@ -68,9 +67,9 @@ def _ended_before(
             numbers = [f"{number:,.7g}{units.get(rule, '')}" for number in (limit, value)]
             yield f"rounds.stop.{rule}: {numbers[0]} was reached before, {numbers[1]} by then"
     if stop.target is not None:
-        criteria = Criteria.of(scenario.training.loss, scenario.evaluation.metrics)
+        judge = scenario.criteria.reached
         judged = [e for e in past if e["event"] == "evaluated"]
-        met = [e for e in judged if criteria.reached(Evaluation.recorded(e), stop.target)]
+        met = [e for e in judged if judge(Evaluation.recorded(e), stop.target)]
         if met:
             first = f"{stop.target} was reached before, in round {met[0]['round']}"
             yield f"rounds.stop.target: {first}"

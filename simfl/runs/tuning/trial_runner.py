@@ -20,7 +20,6 @@ from simfl.runs.tuning.looked_for import looked_for, refuse_unknown
 from simfl.runs.tuning.trials import State, Trial, best_of, metric_called
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
-from simfl.scenario.criteria import Criteria
 from simfl.scenario.one_variant import read_with, variant
 from simfl.scenario.parts.tune import COSTS
 from simfl.scenario.variants import try_out
@@ -66,8 +65,7 @@ class TrialRunner:
         refuse_unknown(self.spec, self._tuned)
         self.choices = self.spec.parameters
         self.every = self._tuned.evaluation.every
-        measured, evaluation = self.spec.measured, self._tuned.evaluation
-        self._criteria = Criteria.of(self._tuned.training.loss, evaluation.metrics)
+        measured, self._criteria = self.spec.measured, self._tuned.criteria
         self.more = self._criteria.better(measured) == "more"
         if options.time_only and (self.spec.target is not None or measured not in COSTS):
             untrained = called("--time-only", "time_only")

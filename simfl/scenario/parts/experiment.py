@@ -19,6 +19,7 @@ from simfl.components.selectors.base import Selector, selectors
 from simfl.components.trackers.base import Tracker, trackers
 from simfl.core.words import LONGEST_TEXT
 from simfl.errors import nearest
+from simfl.scenario.criteria import Criteria
 from simfl.scenario.language.yaml_writer import to_yaml
 from simfl.scenario.parts.correlation import Correlations
 from simfl.scenario.parts.fleet import Groups, counted, lacks_count
@@ -187,6 +188,11 @@ class Experiment(Part):
         file = self.model.weights_file
         return None if file is None else self.root / file
 
+    @property
+    def criteria(self) -> Criteria:
+        """What its models are judged by."""
+        return Criteria.of(self.training.loss, self.evaluation.metrics)
+
     def inputs_and_outputs(self) -> tuple[tuple[int, ...], int]:
         """Return the shape of one of the model's inputs, and how many outputs it has."""
         shape, classes = self.data.dataset.shape()
@@ -200,7 +206,7 @@ class Experiment(Part):
             return value
         try:
             data = Data.model_validate(value.get("data"), context=info.context)
-            clients = data.dataset.natural_known if data.partition.deals_natural else None
+            clients = data.own_clients
         except ValueError:
             return value  # told of the data themselves
         return {**value, "data": data, "fleet": counted(value["fleet"], clients or 0)}

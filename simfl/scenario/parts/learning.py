@@ -40,6 +40,15 @@ class Data(Part):
         "the training and test sets",
     )
 
+    @property
+    def own_clients(self) -> int | None:
+        """How many clients the data set itself has, if they are dealt and it is known beforehand.
+
+        Raises:
+            InputError: the data set's files, which tell, can't be read.
+        """
+        return self.dataset.natural_known if self.partition.deals_natural else None
+
     @model_validator(mode="before")
     @classmethod
     def _own_clients(cls, value: Any) -> Any:
