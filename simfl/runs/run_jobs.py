@@ -27,6 +27,9 @@ from simfl.sim.timeline import Listener
 
 _LOG = logging.getLogger(__name__)
 
+_Decided = Sequence[tuple[Job, bool]]
+"""Jobs, each with whether the run in its folder is kept, finished or to be resumed."""
+
 
 def run_jobs(
     todo: Sequence[Job],
@@ -58,14 +61,14 @@ def run_jobs(
     options = options or Options()
     refuse({job.variant: job.scenario for job in todo}, trains=not options.time_only)
     options.torch_device()  # one that is not there is refused, whatever is left to do
-    kept = [is_kept(job, options, overwrite, go_on) for job in todo]
-    replaced = [job.folder for job, keep in zip(todo, kept, strict=True) if not keep]
+    decided = [(job, is_kept(job, options, overwrite, go_on)) for job in todo]
+    replaced = [job.folder for job, keep in decided if not keep]
     refuse_to_lose_weights(
         (job.scenario for job in todo), replaced, f"another {called('--out', 'out')} or name"
     )
     if tell_reuse:
-        _tell_reuse(todo, kept, options, overwrite)
-    _do_unfinished(todo, kept, options, watch, listen, overwrite)
+        _tell_reuse(decided, options, overwrite)
+    _do_unfinished(decided, options, watch, listen, overwrite)
     return [RunResult(job.folder) for job in todo]
 
 
@@ -84,21 +87,20 @@ def resume_all(
         RunError: runs failed, while the others were finished.
     """
     origins = [read_provenance(folder) for folder in folders]
-    todo = [
-        Job(origin["variant"], Scenario.load(folder / SCENARIO), folder)
+    decided = [
+        (Job(origin["variant"], Scenario.load(folder / SCENARIO), folder), True)
         for origin, folder in zip(origins, folders, strict=True)
     ]
     # Each goes on as it was begun; how many at once depends on that.
     device = next((origin["device"] for origin in origins if origin["device"] != "cpu"), "cpu")
     time_only = all(origin["time_only"] for origin in origins)
     options = replace(options or Options(), device=device, time_only=time_only)
-    _do_unfinished(todo, [True] * len(todo), options, watch)
+    _do_unfinished(decided, options, watch)
     return [RunResult(folder) for folder in folders]
 
 
 def _do_unfinished(
-    todo: Sequence[Job],
-    kept: Sequence[bool],
+    decided: _Decided,
     options: Options,
     watch: Watch | None = None,
     listen: Callable[[Job], Sequence[Listener]] | None = None,
@@ -106,20 +108,16 @@ def _do_unfinished(
 ) -> None:
     """Do those jobs that are not finished; a kept run is resumed."""
     if options.executor == "ray":  # whose processes may have another working directory
-        todo = [replace(job, folder=job.folder.resolve()) for job in todo]
-    open_ = [
-        (job, keep)
-        for job, keep in zip(todo, kept, strict=True)
-        if not (keep and is_finished(job.folder))
-    ]
-    todo = [job for job, _ in open_]
+        decided = [(replace(job, folder=job.folder.resolve()), keep) for job, keep in decided]
+    decided = [(job, keep) for job, keep in decided if not (keep and is_finished(job.folder))]
+    todo = [job for job, _ in decided]
     refuse_locked(job.folder for job in todo)  # two at it would get half of the runs each
     options = _with_data_folder(todo, options)
     calls = [
         partial(_do, job, keep, options, overwrite, _listeners(listen, job) if listen else ())
-        for job, keep in open_
+        for job, keep in decided
     ]
-    checks = _checks([job for job, keep in open_ if not keep], options)
+    checks = _checks([job for job, keep in decided if not keep], options)
     if options.executor == "ray" and len(calls) > 1 and listen is None:
         from simfl.runs.pools.ray import call_all
 
@@ -208,15 +206,12 @@ def is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
     return keeps(job, options.time_only, go_on)
 
 
-def _tell_reuse(
-    todo: Sequence[Job], kept: Sequence[bool], options: Options, overwrite: bool
-) -> None:
+def _tell_reuse(decided: _Decided, options: Options, overwrite: bool) -> None:
     """Tell in a line how many finished runs are reused, and what was not made as it is asked for.
 
     That is by another kind of device, or with less of a log.
     """
-    pairs = zip(todo, kept, strict=True)
-    reused = [job.folder for job, keep in pairs if keep and is_finished(job.folder)]
+    reused = [job.folder for job, keep in decided if keep and is_finished(job.folder)]
     if not reused:
         return
     origins = [read_provenance(folder) for folder in reused]
@@ -226,7 +221,7 @@ def _tell_reuse(
     less = [log for log in LOGS[LOGS.index(options.log) + 1 :] if log in logs]
     _LOG.warning(
         "%s there already, finished%s%s: the results are reused; %s%s computes them again",
-        "this very run is" if len(todo) == 1 else f"{len(reused)} of {len(todo)} runs are",
+        "this very run is" if len(decided) == 1 else f"{len(reused)} of {len(decided)} runs are",
         "" if alike else f", computed on {' and '.join(devices)}",  # not the same bits
         f", recorded with {called('--log', 'log')} {' and '.join(less)}" if less else "",
         called("--overwrite", "overwrite=True"),
