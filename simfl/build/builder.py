@@ -13,6 +13,7 @@ from simfl.build.fleet import draw_fleet
 from simfl.build.links import bind_links
 from simfl.build.model import initial_model, judge, model_file
 from simfl.build.model_facts import ModelFacts, model_facts
+from simfl.build.poisoned import poisoned
 from simfl.build.settings import server_settings
 from simfl.components.datasets.clients import ClientData, Samples
 from simfl.coordinators.base import BaseCoordinator, Choosing
@@ -133,10 +134,25 @@ class Builder:
             judge(self.executor, judged_on, facts, scenario, self.seeds),
             partial(model_file, task),
         )
-        path = UpdatePath(training.compression.fresh(), training.filter.fresh())
+        path = UpdatePath(
+            training.compression.fresh(),
+            training.filter.fresh(),
+            [*scenario.attackers.values()],
+        )
         return TrainingCoordinator(
             choosing, self.executor, aggregator, model, path, self.settings.nominal
         )
+
+    def _learnt_from(self, classes: int) -> ClientData:
+        """Return who trains on what, right or wrong."""
+        data = self.federation
+        for index, (clients, attack) in self.scenario.attackers.items():
+            try:
+                data = poisoned(data, clients, attack, classes, self.seeds)
+            except InputError as error:
+                place = ("fleet", index, "attack")
+                raise refusal(self.scenario, [(place, str(error))]) from error
+        return data
 
     @cached_property
     def task(self) -> "Task":
@@ -148,7 +164,7 @@ class Builder:
             model=scenario.model,
             shape=shape,
             classes=classes,
-            data=self.federation,
+            data=self._learnt_from(classes),
             training=scenario.training.local(scenario.data.dataset.black or ()),
             coreset=scenario.training.workload.coreset,
             wants=tuple(scenario.selection.wants),

@@ -89,11 +89,9 @@ class TrainingCoordinator(BaseCoordinator):
             seed = self._seeds.number("probe", client, *moment(view))
             order = WorkOrder(client, -view.round, view.round, version, self._nominal, seed)
             orders.append(self.ledger.issue(order))
-        base = read_only(self._versions[version])
-        return [
-            self._path.received(result, base) if is_sound(result) else result
-            for result in self.ledger.collect(orders)
-        ]
+        results = self.ledger.collect(orders)
+        received = iter(self._received([result for result in results if is_sound(result)]))
+        return [next(received) if is_sound(result) else result for result in results]
 
     @override
     def aggregate(self, updates: RoundUpdates) -> Aggregated:
@@ -136,7 +134,7 @@ class TrainingCoordinator(BaseCoordinator):
         contributions: list[Contribution] = []
         if good:
             by_key = {arrival.order.key: arrival for arrival in updates.arrivals}
-            received = [self._contribution(r, by_key[r.order.key]) for r in good]
+            received = [self._contribution(r, by_key[r.order.key]) for r in self._received(good)]
             if contributions := self._path.let_through(received, round_, self.version):
                 model = self._guarded.next_model(model, contributions, summed, round_)
                 tell_outcome(self._selector, updates, contributions, self._global.layers)
@@ -160,7 +158,7 @@ class TrainingCoordinator(BaseCoordinator):
         singly = (
             self._selector.needs_updates
             or "gradient" in self._selector.wants
-            or not self._path.compressor.lossless
+            or not self._path.lossless
             or self._path.filter.stage != "none"
             or any(a.staleness or a.order in self._early for a in arrivals)
         )
@@ -205,10 +203,13 @@ class TrainingCoordinator(BaseCoordinator):
         self._answers.end_all()
         self._versions.forget_edges()
 
-    def _contribution(self, result: WorkResult, arrival: Arrival) -> Contribution:
-        """Return what the server receives of `result`."""
-        base = read_only(self._versions[result.order.base])
-        received = self._path.received(result, base)
+    def _received(self, results: Sequence[WorkResult]) -> list[WorkResult]:
+        """Return what the server receives of `results` that come together."""
+        bases = [read_only(self._versions[result.order.base]) for result in results]
+        return self._path.received(results, bases)
+
+    def _contribution(self, received: WorkResult, arrival: Arrival) -> Contribution:
+        base = read_only(self._versions[received.order.base])
         return Contribution(
             received, base, arrival.staleness, arrival.copies, arrival.tier, arrival.arrived_s
         )

@@ -1,20 +1,28 @@
-"""What becomes of updates on their way to the server: compression, and filters on both ends."""
+"""What becomes of updates on their way to the server: attacks, compression, filters."""
 
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from simfl.components.aggregators.base import Contribution
+from simfl.components.attacks.base import Attack
 from simfl.components.compressors.base import Compressor
 from simfl.components.filters.base import UpdateFilter
 from simfl.core.blame import blaming
+from simfl.core.component import overrides
 from simfl.core.readonly import read_only
 from simfl.core.returned import check_places, check_vector, expect
 from simfl.core.seeds import generator
 from simfl.core.types import Params
 from simfl.core.work import WorkOrder, WorkResult
+
+Attackers = Sequence[tuple[range, Attack]]
+"""Which clients attack, and how."""
+
+_FORGING = 8
+"""Purpose of a participation's stream, beside 0 for compression and those of training."""
 
 
 class UpdatePath:
@@ -23,13 +31,21 @@ class UpdatePath:
     Attributes:
         compressor: how they are compressed.
         filter: which of them count.
+        forgers: which clients upload something else instead, and what.
         owed: per client `(p,)` what compression lost so far, with error feedback.
         changes: by version of the model `(p,)` what was changed last up to it (0 has none).
     """
 
-    def __init__(self, compressor: Compressor, update_filter: UpdateFilter) -> None:
+    def __init__(
+        self, compressor: Compressor, update_filter: UpdateFilter, attackers: Attackers = ()
+    ) -> None:
         self.compressor = compressor
         self.filter = update_filter
+        self.forgers = [
+            (clients, attack)
+            for clients, attack in attackers
+            if overrides(attack, Attack.forge) or overrides(attack, Attack.agree)
+        ]
         self.owed: dict[int, Params] = {}
         self.changes: dict[int, Params] = {}
 
@@ -62,18 +78,43 @@ class UpdatePath:
             self.filter.load_state_dict(before.filter.state_dict())
         self.changes = before.changes
 
+    @property
+    def lossless(self) -> bool:
+        """Whether every update arrives bit for bit as it was computed."""
+        return self.compressor.lossless and not self.forgers
+
     def keeps(self, update: Params, order: WorkOrder) -> bool:
         """Return whether a client sends its `update` `(p,)`, as its filter has it.
 
-        It knows the model that it was sent, and nothing of those made since.
+        It knows the model that it was sent, and nothing of those made since.  Who forges does not
+        ask.
         """
+        if any(order.client in clients for clients, _ in self.forgers):
+            return True
         with blaming(self.filter, f"judging the update of client {order.client}"):
             kept = self.filter.keep(update, self.changes.get(order.base), order.round)
             expect(isinstance(kept, bool | np.bool_), "True or False", kept)
         return bool(kept)
 
-    def received(self, result: WorkResult, base: Params) -> WorkResult:
-        """Return `result`, which began at the model `base` `(p,)`, as the server receives it."""
+    def received(self, results: Sequence[WorkResult], bases: Sequence[Params]) -> list[WorkResult]:
+        """Return `results` that come together as the server receives them.
+
+        Args:
+            results: of honest training.
+            bases: the model `(p,)` that each began at.
+        """
+        told = list(results)
+        for clients, attack in self.forgers:
+            own = [i for i, result in enumerate(results) if result.order.client in clients]
+            own.sort(key=lambda i: results[i].order.key)
+            honest = [results[i].params - bases[i] for i in own]
+            orders = [results[i].order for i in own]
+            for i, update in zip(own, _forged(attack, honest, orders, len(results)), strict=True):
+                told[i] = replace(results[i], params=bases[i] + update)
+        return [self._decompressed(*each) for each in zip(told, bases, strict=True)]
+
+    def _decompressed(self, result: WorkResult, base: Params) -> WorkResult:
+        """Return `result`, which began at the model `base` `(p,)`, as the server decodes it."""
         if self.compressor.lossless:
             return result
         order, update = result.order, result.params - base
@@ -119,3 +160,20 @@ class UpdatePath:
         """Forget the changes up to versions that are not `needed`; the last one always is."""
         needed = needed if self.filter.stage == "client" else {max(needed)}
         self.changes = {v: change for v, change in self.changes.items() if v in needed}
+
+
+def _forged(
+    attack: Attack, updates: Sequence[Params], orders: Sequence[WorkOrder], clients: int
+) -> Iterator[Params]:
+    """Yield what is uploaded instead of each of `updates` `(p,)`, of so many that come together."""
+    if updates and overrides(attack, Attack.agree):
+        with blaming(attack, f"agreeing on an update of {len(updates)} clients"):
+            agreed = attack.agree(read_only(np.stack(updates)), clients)
+            common = check_vector(agreed, updates[0])
+        yield from [common] * len(updates)
+        return
+    for update, order in zip(updates, orders, strict=True):
+        with blaming(attack, f"forging the update of client {order.client}"):
+            forged = attack.forge(read_only(update), generator(order.seed, _FORGING))
+            forged = check_vector(forged, update)
+        yield forged

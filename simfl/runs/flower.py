@@ -57,6 +57,8 @@ class FlowerBuilder(Builder):
                 f"policy {policy.name!r} has models averaged at edges, which is no part of a "
                 "Flower strategy"
             )
+        if scenario.attackers:
+            raise InputError("`fleet.attack`: what Flower's clients learn and upload is theirs")
         super().__init__(scenario, None, False, executor, options.device)
         self._flower = flower
 

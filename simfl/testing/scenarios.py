@@ -100,6 +100,9 @@ COMPRESSORS: st.SearchStrategy[Any] = st.sampled_from(
 FILTERS: st.SearchStrategy[Any] = st.sampled_from(
     ["none", "none", {"name": "cmfl", "threshold": 0.55}]
 )
+ATTACKS: st.SearchStrategy[Any] = st.sampled_from(
+    [None, None, None, "sign_flip", "gaussian", "a_little_is_enough", "inner_product", "label_flip"]
+)
 WORKLOADS: st.SearchStrategy[Any] = st.sampled_from(
     ["full", "full", "partial_epochs", "coreset", {"name": "coreset", "method": "random"}]
 )
@@ -162,6 +165,8 @@ def groups(draw: st.DrawFn, name: str) -> Document:
         "availability": draw(AVAILABILITIES),
         "on_offline": draw(st.sampled_from(["abort", "pause", "salvage"])),
     }
+    if attack := draw(ATTACKS):
+        group["attack"] = attack
     if draw(st.booleans()):
         group["power"] = POWER
         if draw(st.booleans()):

@@ -1,6 +1,7 @@
 """The parts of a scenario together, as plain typed data; `Scenario` adds how it is read."""
 
 from collections import Counter
+from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -14,6 +15,7 @@ from pydantic import (
 )
 
 from simfl.components.aggregators.base import Aggregator, aggregators
+from simfl.components.attacks.base import Attack
 from simfl.components.models.base import Model, models
 from simfl.components.selectors.base import Selector, selectors
 from simfl.components.trackers.base import Tracker, trackers
@@ -166,6 +168,16 @@ class Experiment(Part):
     def devices(self) -> int:
         """How many devices the fleet has."""
         return sum(group.count for group in self.fleet)
+
+    @property
+    def attackers(self) -> dict[int, tuple[range, Attack]]:
+        """Which clients attack, and how, by the place of their group."""
+        ends = accumulate(group.count for group in self.fleet)
+        return {
+            index: (range(end - group.count, end), group.attack)
+            for index, (group, end) in enumerate(zip(self.fleet, ends, strict=True))
+            if group.attack is not None
+        }
 
     @property
     def powered(self) -> bool:

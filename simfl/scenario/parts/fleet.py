@@ -13,6 +13,7 @@ from pydantic import (
     model_validator,
 )
 
+from simfl.components.attacks.base import Attack, attacks
 from simfl.components.availability.base import Availability, availabilities
 from simfl.core.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, Power
 from simfl.scenario.distributions import Draw
@@ -117,6 +118,9 @@ class Group(Part):
         "abort",
         description="what happens to the work in progress when a device goes offline: it is lost, "
         "it resumes when the device is back, or its finished steps are uploaded then",
+    )
+    attack: Annotated[Attack, attacks] | None = Field(
+        None, description="what is wrong with what its devices learn or upload; omitted: nothing"
     )
     power: PowerDraw | None = Field(
         None, description="watts by phase; omitted: energy is not accounted for"

@@ -15,6 +15,7 @@ KINDS: dict[str, str] = {
     "losses": "simfl.components.losses.base:losses",
     "metrics": "simfl.components.metrics.base:quality_metrics",
     "availability": "simfl.components.availability.base:availabilities",
+    "attacks": "simfl.components.attacks.base:attacks",
     "networks": "simfl.sim.networks.base:networks",
     "policies": "simfl.sim.policies.base:policies",
     "selectors": "simfl.components.selectors.base:selectors",

@@ -1,0 +1,1 @@
+"""What faulty and malicious devices do to the model."""

@@ -1,0 +1,58 @@
+"""The seam of attacks: what the devices of a group do against the model that they are to improve.
+
+An attack overrides one or more of these; who attacks takes as long, and sends as much, as others:
+
+- `relabel`: once, before the first round: what its devices train on instead.  Whatever they tell of
+  their labels and losses is of these.
+- `forge`: each time: what a device uploads instead of its update.
+- `agree`: each time: what those of its devices upload whose updates are aggregated together.  They
+  know each other's honest updates, and nobody else's.
+
+What is forged is compressed, filtered by the server and aggregated like any other update; a filter
+on the client is not asked.  Its device's loss is that of honest training.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.core.component import Component
+from simfl.core.registry import Registry
+from simfl.core.types import Ids, Rng
+
+Update = NDArray[np.float32]
+"""`(p,)` a client's model minus the model it received."""
+
+
+class Attack(Component):
+    """What is wrong with the devices of a group."""
+
+    def relabel(self, labels: Ids, classes: int, rng: Rng) -> Ids:
+        """Return `(n,)` what a device takes for the classes of its training samples.
+
+        Args:
+            labels: `(n,)` the right ones, from 0 to ``classes - 1``.
+            classes: their number.
+            rng: the device's own stream.
+        """
+        return labels
+
+    def forge(self, update: Update, rng: Rng) -> Update:
+        """Return `(p,)` what a device uploads instead of its `update` `(p,)`.
+
+        Args:
+            update: what training came to.
+            rng: the participation's own stream.
+        """
+        return update
+
+    def agree(self, updates: NDArray[np.float32], clients: int) -> Update:
+        """Return `(p,)` what all devices of the group upload whose `updates` come together.
+
+        Args:
+            updates: `(a, p)` what training came to, a device each, by ascending id.
+            clients: how many updates come together, those of others too.
+        """
+        raise NotImplementedError
+
+
+attacks: Registry[Attack] = Registry("attack", "simfl.components.attacks")

@@ -1,0 +1,69 @@
+"""The contract of every attack, as a test suite to inherit: see `simfl.testing.contract`."""
+
+from collections.abc import Callable
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simfl.components.attacks.base import Attack
+from simfl.core.component import overrides
+from simfl.testing.contract import RELAXED, SEEDS, ComponentContract, unchanged
+
+
+class AttackContract(ComponentContract):
+    """What holds for every attack; inherit and set `create`."""
+
+    create: Callable[..., Attack]
+
+    def test_it_does_something(self) -> None:
+        """To labels, to one update, or to those that come together."""
+        ways = Attack.relabel, Attack.forge, Attack.agree
+        assert any(overrides(self.create(), way) for way in ways)
+
+    @RELAXED
+    @given(seed=SEEDS, n=st.integers(0, 30), classes=st.integers(2, 12))
+    def test_labels(self, seed: int, n: int, classes: int) -> None:
+        """As many as there were, each of a class; chance comes from the generator alone."""
+        labels = np.random.default_rng(seed).integers(classes, size=n)
+        before = labels.copy()
+        wrong = self.create().relabel(labels, classes, np.random.default_rng(seed))
+        unchanged(labels, before)
+        again = self.create().relabel(labels, classes, np.random.default_rng(seed))
+        assert wrong.shape == (n,)
+        assert wrong.dtype.kind in "iu", f"labels of {wrong.dtype}"
+        assert ((wrong >= 0) & (wrong < classes)).all(), f"{wrong} of {classes} classes"
+        assert np.array_equal(wrong, again), "it draws for itself"
+
+    @RELAXED
+    @given(seed=SEEDS, p=st.integers(1, 50))
+    def test_one_update(self, seed: int, p: int) -> None:
+        """Finite float32 numbers, as many; chance comes from the generator alone."""
+        update = np.random.default_rng(seed).normal(size=p).astype(np.float32)
+        before = update.copy()
+        forged = self.create().forge(update, np.random.default_rng(seed))
+        unchanged(update, before)
+        again = self.create().forge(update, np.random.default_rng(seed))
+        _is_update(forged, p)
+        assert np.array_equal(forged, again), "it draws for itself"
+
+    @RELAXED
+    @given(seed=SEEDS, p=st.integers(1, 50), attackers=st.integers(1, 5), others=st.integers(0, 5))
+    def test_updates_that_come_together(
+        self, seed: int, p: int, attackers: int, others: int
+    ) -> None:
+        """One update for all, of one attacker alone and of a majority, too."""
+        if not overrides(self.create(), Attack.agree):
+            return
+        updates = np.random.default_rng(seed).normal(size=(attackers, p)).astype(np.float32)
+        before = updates.copy()
+        agreed = self.create().agree(updates, attackers + others)
+        unchanged(updates, before)
+        _is_update(agreed, p)
+
+
+def _is_update(update: object, p: int) -> None:
+    assert isinstance(update, np.ndarray), f"{update} is no array"
+    assert update.shape == (p,), f"an update of shape {update.shape}"
+    assert update.dtype == np.float32, f"an update of {update.dtype}"
+    assert np.isfinite(update).all(), "numbers that are not finite"

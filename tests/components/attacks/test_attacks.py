@@ -1,0 +1,86 @@
+"""What attackers send and learn, against what the papers say in plain words."""
+
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from simfl.components.attacks.base import attacks
+from simfl.testing.circumstances import circumstances
+
+RNG = np.random.default_rng
+
+
+def test_sign_flip_points_the_other_way() -> None:
+    update = np.array([1, -2, 0], dtype=np.float32)
+    assert attacks.parse("sign_flip").forge(update, RNG(0)).tolist() == [-1, 2, 0]
+    longer = attacks.parse({"name": "sign_flip", "scale": 5})
+    assert longer.forge(update, RNG(0)).tolist() == [-5, 10, 0]
+
+
+def test_gaussian_noise_has_its_deviation_and_knows_no_update() -> None:
+    noise = attacks.parse({"name": "gaussian", "sigma": 3})
+    zeros, ones = np.zeros(20_000, dtype=np.float32), np.ones(20_000, dtype=np.float32)
+    sent = noise.forge(zeros, RNG(1))
+    assert np.array_equal(sent, noise.forge(ones, RNG(1)))
+    assert abs(sent.mean()) < 0.1
+    assert abs(sent.std() - 3) < 0.1
+
+
+def test_inner_product_is_the_mean_turned_round() -> None:
+    updates = np.array([[1, 2], [3, -2]], dtype=np.float32)
+    agreed = attacks.parse({"name": "inner_product", "epsilon": 0.5}).agree(updates, 10)
+    assert agreed.tolist() == [-1, 0]
+
+
+@pytest.mark.parametrize(
+    ("clients", "attackers", "share"), [(50, 12, 24 / 38), (50, 24, 24 / 26), (20, 4, 9 / 16)]
+)
+def test_a_little_is_enough_goes_as_far_as_the_honest_majority_hides_it(
+    clients: int, attackers: int, share: float
+) -> None:
+    """Of 50 with 24 wrong, s = 26 - 24 = 2 must be further away: z = 1.43."""
+    updates = RNG(0).normal(size=(attackers, 6)).astype(np.float32)
+    agreed = attacks.parse("a_little_is_enough").agree(updates, clients)
+    z = NormalDist().inv_cdf(share)
+    expected = updates.mean(axis=0) - z * updates.std(axis=0)
+    assert np.allclose(agreed, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("clients", [3, 4, 5])
+def test_a_majority_need_not_hide(clients: int) -> None:
+    updates = RNG(0).normal(size=(3, 6)).astype(np.float32)
+    agreed = attacks.parse("a_little_is_enough").agree(updates, clients)
+    assert np.allclose(agreed, updates.mean(axis=0), atol=1e-6)
+
+
+def test_labels_are_flipped_to_the_opposite_class_a_random_other_or_one() -> None:
+    labels = np.repeat(np.arange(5), 200)
+    opposite = attacks.parse("label_flip").relabel(labels, 5, RNG(0))
+    assert np.array_equal(opposite, 4 - labels)
+    one = attacks.parse({"name": "label_flip", "to": 3}).relabel(labels, 5, RNG(0))
+    assert np.array_equal(one, np.full(1000, 3))
+    noise = attacks.parse({"name": "label_flip", "to": "random"}).relabel(labels, 5, RNG(0))
+    assert (noise != labels).all()
+    counts = np.bincount(noise[labels == 0], minlength=5)
+    assert (counts[1:] > 25).all()  # 50 of each are expected
+
+
+def test_a_share_of_the_labels_is_wrong_and_no_more() -> None:
+    labels = np.arange(10).repeat(10)
+    some = attacks.parse({"name": "label_flip", "to": "random", "share": "29%"})
+    assert (some.relabel(labels, 10, RNG(0)) != labels).sum() == 29
+
+
+@pytest.mark.parametrize(
+    ("options", "facts", "told"),
+    [
+        ({}, {"targets": "numbers"}, "one class each"),
+        ({}, {"deals_itself": True}, "held in memory"),
+        ({"to": 10}, {}, "class 10 of 10"),
+    ],
+)
+def test_what_labels_can_not_be_flipped(options, facts, told) -> None:
+    attack = attacks.parse({"name": "label_flip", **options})
+    [objection] = attack.objections(circumstances(**facts))
+    assert told in objection
