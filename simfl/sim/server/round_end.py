@@ -46,6 +46,8 @@ class RoundEnd:
     def close(self, facts: Aggregated, more: bool = False) -> None:
         """Evaluate if due, write the round's row and check the stopping rules.
 
+        Of the rounds that end when time is up each is judged: nobody knows yet which is the last.
+
         Args:
             facts: of the aggregation.
             more: other updates are there that may be aggregated at this instant, too, before time
@@ -53,8 +55,9 @@ class RoundEnd:
         """
         state, self._round = self.state, self.state.round
         why = self._why_stop(more)
+        may_be_last = why is not None or state.time_is_up
         evaluation = None
-        if why is not None or state.round % self.state.settings.evaluate_every == 0:
+        if may_be_last or state.round % state.settings.evaluate_every == 0:
             evaluation = self._judge()
         finite = [loss for loss in facts.losses.values() if np.isfinite(loss)]
         mean_loss = sum(finite) / len(finite) if finite else None

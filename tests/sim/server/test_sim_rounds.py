@@ -206,6 +206,25 @@ def test_the_last_model_is_always_judged():
     assert in_time.evaluations == [3]
 
 
+@pytest.mark.parametrize(
+    ("policy", "rates"),
+    [({"name": "fedbuff", "buffer": 2}, [1.0, 1.0, 1.0]), (ASYNC[-1], [1.0, 1.0, 0.01])],
+)
+def test_the_last_round_is_judged_though_an_update_is_left_over_as_time_is_up(policy, rates):
+    """The third update fills no buffer; of two in a tier, the other does not come in time."""
+    coordinator = FakeCoordinator(accuracy=lambda round_: 0.5)
+    world = make(
+        make_fleet(3, rates),
+        policy,
+        stop=Stop(time_s=10.0),
+        evaluate_every=5,
+        coordinator=coordinator,
+    )
+    assert [(row.round, row.end_s, row.accuracy) for row in world.rounds] == [(1, 10, 0.5)]
+    assert world.outcomes["unfinished"] > 0
+    assert coordinator.evaluations == [1]
+
+
 def test_updates_that_are_not_finite_are_discarded():
     coordinator = FakeCoordinator(broken=frozenset({(1, 0), (0, 1), (1, 1)}))
     world = make(make_fleet(2), stop=Stop(rounds=3), coordinator=coordinator)
