@@ -162,8 +162,6 @@ class Hierarchical(RoundPolicy):
                 return
             if not server.anyone(mine):  # nor will ever be
                 break
-            if server.time_is_up:  # nobody is sent out any more, and the round does not end
-                yield server.timeline.event()
             chosen = yield from server.select(asked, mine, edge=edge)
             if not chosen:  # all have left for good while they were asked
                 break

@@ -77,7 +77,7 @@ class Tiered(RoundPolicy):
         attempts, looked_s = Attempts(), server.timeline.now
         while True:
             members = yield from server.until_somebody(lambda: self.members(server, tier))
-            if server.finished or server.time_is_up:
+            if server.finished:
                 return
             if looked_s < server.timeline.now:
                 # Who has just come has brought an update: the model that is sent is made of it.

@@ -63,6 +63,7 @@ class Selection:
         """Ask what the selector needs to know, then return whom it chose and how often.
 
         Nobody is chosen only if the run is finished, or none of an edge's clients will come again.
+        Once time is up it waits for the end.
 
         Args:
             k: how many are wanted.
@@ -105,6 +106,7 @@ class Selection:
             view = self._view(k, among, round_, turn, part)
             if not self.waiting.anyone(among):
                 return Counter()
+        yield from self.waiting.unless_time_is_up()
         chosen = Counter(self.coordinator.select(view, reports, k))
         self._check(chosen)
         self.accounting.select(k, chosen, tier, edge)

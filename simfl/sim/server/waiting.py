@@ -32,6 +32,8 @@ def _everybody() -> None:
 class Waiting:
     """Waits until devices are there; ends the run when nobody ever will be.
 
+    Once time is up nobody is there: who waits then does so until the end, which interrupts it.
+
     Args:
         state: of the run.
         candidates: who is there.
@@ -62,6 +64,7 @@ class Waiting:
             wanted = among()
             if self.anyone(wanted):
                 self.awaited = ""
+                yield from self.unless_time_is_up()
                 return wanted
             back_s = self._candidates.next_return_s(wanted)
             # Others may come to belong to `wanted`, so long as there are any.
@@ -83,7 +86,8 @@ class Waiting:
             some_since_s = min(some_since_s, self._state.timeline.now) if present else math.inf
             returns_s = self._candidates.returns_s(among)
             if among is not None and not present and not len(returns_s):
-                break
+                self.awaited = ""
+                return
             least = least if strict else min(least, max(present + len(returns_s), 1))
             if present >= least:
                 break
@@ -99,6 +103,12 @@ class Waiting:
             clients = f"{numbered(least, 'client')} to be available at once, {present} are"
             yield from self._wait(back_s, clients, never)
         self.awaited = ""
+        yield from self.unless_time_is_up()
+
+    def unless_time_is_up(self) -> Waits:
+        """Go on at once, or never if the run may only do what is due at this very instant."""
+        if self._state.time_is_up and not self._state.finished:
+            yield self._state.timeline.event()
 
     def until_change(self) -> Waits:
         """Wait once nobody who was asked found anything useful to do, until something changes."""

@@ -124,6 +124,25 @@ def test_what_happens_at_the_very_end_of_time_has_happened(policy):
     assert max(filter(None, ends_s)) == 70
 
 
+@pytest.mark.parametrize("policy", ALL, ids=name)
+def test_no_round_begins_at_the_instant_at_which_time_is_up(policy):
+    """The only device comes back, or (asked by the selector) answers, just then."""
+    back = make_fleet(1, sessions=[[(0.0, 5.0), (20.0, INF)]])
+    world = make(back, policy, stop=Stop(time_s=20.0))
+    assert world.server.why_finished == "time"
+    asks = FakeCoordinator(probes=[lambda view: Probe("loss", view.available)])
+    asked = make(make_fleet(1, samples=9), policy, stop=Stop(time_s=3.0), coordinator=asks)
+    assert asked.times("probed") == [3.0]
+    assert asked.selections == []
+    for at_the_end in (world, asked):
+        begun = {"round", "probe", "selected", "dispatched"}
+        assert all(
+            at_s < at_the_end.server.timeline.now
+            for at_s, kind, _ in at_the_end.events
+            if kind in begun
+        )
+
+
 def test_a_short_round_takes_everybody():
     world = make(make_fleet(5, sessions=[ALWAYS, NEVER, ALWAYS, NEVER, NEVER]), clients=4)
     assert world.coordinator.asked == [4]
