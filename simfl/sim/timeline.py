@@ -131,13 +131,21 @@ class Timeline(simpy.Environment):
         last_s = self.now * (1 + ROUNDING)
 
         def look(_: simpy.Event | None = None) -> None:
-            hidden_s = [at for at, rank in self._due(last_s) if at > self.now and rank < priority]
-            if hidden_s:
+            if hidden_s := self._hidden_s(last_s, priority):
                 self.at(max(hidden_s), priority).callbacks.append(look)
             else:
                 then()
 
         look()
+
+    @property
+    def settled(self) -> bool:
+        """Whether only what comes `LAST` is due that nothing but rounding puts later than now."""
+        return not self._hidden_s(self.now * (1 + ROUNDING), LAST)
+
+    def _hidden_s(self, last_s: float, priority: EventPriority) -> list[float]:
+        """Return the instants, after now and by `last_s`, of what comes before a `priority`."""
+        return [at for at, rank in self._due(last_s) if at > self.now and rank < priority]
 
     def _due(self, last_s: float, place: int = 0) -> Iterator[tuple[float, int]]:
         """Yield instant and priority of what is due by `last_s`: the top of the queue, a heap."""

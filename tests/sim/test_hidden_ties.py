@@ -6,7 +6,7 @@ import pytest
 
 from simfl.sim.server.settings import Stop
 from simfl.sim.timeline import LAST, Timeline
-from tests.sim.sim_world import make, make_fleet
+from tests.sim.sim_world import FakeCoordinator, make, make_fleet
 
 HALF = {"stragglers": "50%"}
 NETWORKS: dict[str, dict[str, Any]] = {
@@ -35,6 +35,30 @@ def test_whose_time_the_deadline_is_makes_it_in_every_round(
     third = [row for row in world.clients if row.client == 0]
     assert len(third) == 300
     assert {(row.outcome, row.staleness) for row in third} == {("arrived", 0)}
+
+
+@pytest.mark.parametrize(
+    "policy", ["fedasync", {"name": "fedbuff", "buffer": 1}, {"name": "tiered", "tiers": 2}]
+)
+def test_updates_that_only_rounding_puts_beyond_the_end_are_aggregated_too(policy: Any) -> None:
+    """30 samples, one a second, and 21 samples, 0.7 a second: the first ended the run."""
+    fleet = make_fleet(2, [1.0, 0.7], samples=[30, 21])
+    world = make(fleet, policy, stop=Stop(time_s=30.0))
+    assert [row.end_s for row in world.rounds] == [30.0, 21 / 0.7]
+    assert world.outcomes == {"arrived": 2}
+    assert world.server.why_finished == "time"
+
+
+def test_nothing_begins_a_hair_before_time_is_up() -> None:
+    """Eight windows of 0.1 s end before 0.8 s as floats; a ninth began, as did more work."""
+    fleet = make_fleet(1, 10.0, samples=1)
+    policy = {"name": "semi_synchronous", "period": "0.1 s"}
+    coordinator = FakeCoordinator(accuracy=lambda round_: 0.5)
+    world = make(fleet, policy, stop=Stop(time_s=0.8), coordinator=coordinator, evaluate_every=100)
+    assert world.rounds[-1].end_s < 0.8
+    assert world.rounds[-1].accuracy == 0.5
+    assert len(world.times("round")) == len(world.times("dispatched")) == 8
+    assert world.server.why_finished == "time"
 
 
 def test_a_deadline_waits_for_nothing_but_rounding() -> None:

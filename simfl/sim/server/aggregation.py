@@ -65,8 +65,12 @@ class Aggregation:
             state.version += facts.made_a_model(len(arrived))
             self.note(facts)
         self.settle(arrived, facts, before)
-        more = state.time_is_up and self.takes_s == 0 and self.dispatch.any_arrived()
-        self.round_end.close(facts, more)
+        self.round_end.close(facts, more=state.time_is_up and self._may_go_on())
+
+    def _may_go_on(self) -> bool:
+        """Return whether other updates of this instant, rounding aside, may be aggregated too."""
+        at_once = self.takes_s == 0
+        return at_once and (self.dispatch.any_arrived() or not self.state.timeline.settled)
 
     def take_time(self, anything: bool) -> Waits:
         """Take as long as an aggregation takes, if there is `anything` to aggregate."""

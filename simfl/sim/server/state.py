@@ -3,7 +3,7 @@
 import simpy
 
 from simfl.sim.server.settings import Settings
-from simfl.sim.timeline import Timeline
+from simfl.sim.timeline import ROUNDING, Timeline
 
 
 class RunState:
@@ -41,9 +41,9 @@ class RunState:
 
     @property
     def time_is_up(self) -> bool:
-        """Whether the run may only do what is due at this very instant."""
+        """Whether the run may only do what is due at this very instant, rounding aside."""
         stop_s = self.settings.stop.time_s
-        return stop_s is not None and self.timeline.now >= stop_s
+        return stop_s is not None and self.timeline.now >= stop_s * (1 - ROUNDING)
 
     def finish(self, why: str) -> None:
         """End the run, for the first reason given."""
