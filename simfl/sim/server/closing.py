@@ -11,15 +11,16 @@ from simfl.sim.timeline import Timeline
 
 
 class Closing:
-    """Watches over those whom a round waits for.
-
-    Attributes:
-        closes_s: when the round closes at the latest (inf: whenever all have stopped).
-    """
+    """Watches over those whom rounds wait for: there may be several, of tiers or edges."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self.closes_s = math.inf
+        self._open: dict[simpy.Event, float] = {}
+
+    @property
+    def closes_s(self) -> float:
+        """When the last of those under way closes at the latest (inf: nobody knows)."""
+        return max(self._open.values(), default=math.inf)
 
     def closing(
         self, parts: Sequence[Participation], limit_s: float, enough: int | None = None
@@ -35,7 +36,8 @@ class Closing:
         event = simpy.Event(timeline)
         arrived, working = 0, len(parts)
         at_work = {part.client: part for part in parts if part.process is not None}
-        self.closes_s = timeline.now + limit_s
+        self._open[event] = closes_s = timeline.now + limit_s
+        event.callbacks.append(self._open.__delitem__)
 
         def close(_: simpy.Event) -> None:
             if not event.triggered:
@@ -59,7 +61,7 @@ class Closing:
             else:
                 part.process.callbacks.append(over)
         if limit_s < math.inf:
-            timer, up = timeline.deadline(self.closes_s), simpy.Event(timeline)
+            timer, up = timeline.deadline(closes_s), simpy.Event(timeline)
             up.callbacks.append(close)
             timer.callbacks.append(lambda _: timeline.settle(up.succeed))
             event.callbacks.append(lambda _: timeline.forget(timer))  # of no use once it is closed

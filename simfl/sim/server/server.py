@@ -136,8 +136,8 @@ class Server:
         """What the run waits for now, in words; cheap, for whoever shows that it is alive."""
         if self.under_way:
             what = f"{len(self.under_way)} at work: {few(map(str, self.under_way))}"
-            if self.timeline.now <= self._closing.closes_s < math.inf:
-                what += f"; until {self._closing.closes_s:.10g} s at most"
+            if (closes_s := self._closing.closes_s) < math.inf:
+                what += f"; until {closes_s:.10g} s at most"
         elif self.candidates.busy:
             what = f"{self.candidates.busy} who answer the selector"
         else:

@@ -55,6 +55,18 @@ def test_a_run_says_what_it_waits_for():
     ]
 
 
+def test_it_says_until_when_of_those_edges_that_are_not_done():
+    """Each has two rounds, edge 0 of 5 s, from 0 s and 5 s, and edge 1 of 25 s."""
+    policy = {"name": "hierarchical", "edges": 2, "deadline": "30 s"}
+    world = make(make_fleet(2, [2.0, 0.4]), policy, peek=[3.0, 7.0, 12.0, 27.0])
+    assert world.waits == [
+        "round 1 waits for 2 at work: 0, 1; until 30 s at most",
+        "round 1 waits for 2 at work: 1, 0; until 35 s at most",
+        "round 1 waits for 1 at work: 1; until 30 s at most",
+        "round 1 waits for 1 at work: 1; until 55 s at most",
+    ]
+
+
 def test_it_says_so_too_while_it_looks_for_them_anew(monkeypatch):
     """Where looking takes long, whoever asks from another thread mostly finds it at that."""
     servers, told = [], []
