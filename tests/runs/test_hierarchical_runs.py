@@ -144,6 +144,23 @@ def test_edges_may_be_groups_of_the_fleet_and_bytes_of_the_backhaul_are_checked(
     assert broken == {"bytes", "event digest"}
 
 
+def test_bytes_of_the_backhaul_are_told_of_a_run_that_goes_on(tmp_path: Path) -> None:
+    """Up to its last whole round, whoever has been booked since; they were 0."""
+    policy = {"name": "hierarchical", "edges": 2}
+    scenario = {**TINY, "rounds": {**TINY["rounds"], "policy": policy}}
+    [result] = run(scenario, tmp_path / "runs", Options(time_only=True))
+    in_all = result.backhaul_bytes
+    (result.folder / "summary.json").unlink()
+    rounds = result.folder / "rounds.csv"
+    rounds.write_text("".join(rounds.read_text().splitlines(keepends=True)[:-1]))
+    going_on = RunResult(result.folder)
+    assert going_on.n_rounds == 3
+    assert bytes_of(going_on)["models of edges, on the backhaul"] == in_all * 3 / 4 > 0
+    clients = result.folder / "clients.csv"
+    clients.write_text("".join(clients.read_text().splitlines(keepends=True)[:9]))
+    assert RunResult(result.folder).backhaul_bytes == 0  # rounds were read before all was there
+
+
 def test_deadlines_of_edge_rounds_are_checked(tmp_path: Path) -> None:
     policy = {"name": "hierarchical", "edges": 2, "deadline": "1.2 s"}
     scenario = {**TINY, "rounds": {**TINY["rounds"], "policy": policy}}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.rows import MOVED
+from simfl.core.rows import COUNTED, MOVED
 from simfl.core.target import metric_of, parse_target
 from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
@@ -131,8 +131,21 @@ class RunResult(JudgedRun):
 
     @property
     def backhaul_bytes(self) -> int:
-        """Bytes between edge servers and the cloud (0: there are none, or the run goes on)."""
-        return int(self.summary["totals"].get("backhaul_bytes", 0)) if self.finished else 0
+        """Bytes between edge servers and the cloud (up to the last whole round, as `end_s`).
+
+        Of a run that has not ended it is what rounds moved beyond the participations booked in
+        them (0, too: fewer of these are there to be read than rounds tell of).
+        """
+        if self.finished:
+            return int(self.summary["totals"].get("backhaul_bytes", 0))
+        told = int(np.nansum(self.round_rows[[*COUNTED]].to_numpy(np.float64)))
+        # What a fork or the end cuts off no column counts; the latter is in no round at all.
+        counted = np.cumsum(self.of_clients("outcome") != "unfinished")
+        if told > counted.max(initial=0):
+            return 0
+        ways = ["download_bytes", "upload_bytes"]
+        booked = self.client_rows.loc[counted <= told, ways].to_numpy().sum()
+        return max(int(self._total(*ways)) - int(booked), 0)
 
     @property
     def wasted_bytes(self) -> int:
