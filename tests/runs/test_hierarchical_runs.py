@@ -161,8 +161,9 @@ def test_bytes_of_the_backhaul_are_told_of_a_run_that_goes_on(tmp_path: Path) ->
     assert RunResult(result.folder).backhaul_bytes == 0  # rounds were read before all was there
 
 
-def test_deadlines_of_edge_rounds_are_checked(tmp_path: Path) -> None:
-    policy = {"name": "hierarchical", "edges": 2, "deadline": "1.2 s"}
+@pytest.mark.parametrize("deadline", ["1.2 s", {"stragglers": "50%"}])
+def test_deadlines_of_edge_rounds_are_checked(tmp_path: Path, deadline: Any) -> None:
+    policy = {"name": "hierarchical", "edges": 2, "deadline": deadline}
     scenario = {**TINY, "rounds": {**TINY["rounds"], "policy": policy}}
     [result] = run(scenario, tmp_path / "runs", Options(time_only=True))
     assert {"arrived", "late"} <= {*result.clients.outcome}

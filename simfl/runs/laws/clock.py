@@ -57,6 +57,7 @@ def phases(records: Records) -> Violations:
 
 def deadlines(records: Records) -> Violations:
     """Nobody who is late counts as arrived, and nobody in time is called late."""
+    shown_s = _first_called_off_s(records)
     for number, part in enumerate(records.clients, start=2):
         policy = records.policy(part["round"])
         strict = policy["name"] == "synchronous" and policy.get("enforce", True)
@@ -64,7 +65,7 @@ def deadlines(records: Records) -> Violations:
         waits = drops and policy.get("over_select", "100%") == "100%"
         limit_s = duration(policy.get("timeout"))
         if policy["name"] in ("tiered", "hierarchical"):
-            limit_s = duration(policy.get("deadline"))
+            limit_s = duration(policy.get("deadline")) or shown_s.get(id(policy))
             waits = policy["name"] == "hierarchical"
         if drops and part["round"] <= records.n_rounds:
             limit_s = records.rounds[part["round"] - records.first_round]["deadline_s"]
@@ -76,6 +77,20 @@ def deadlines(records: Records) -> Violations:
         if waits and part["outcome"] == "late" and end_s is not None:
             yield Violation(CLIENTS, number, f"late, but came at {end_s} s, due at {due_s} s")
     yield from _stop(records)
+
+
+def _first_called_off_s(records: Records) -> dict[int, float]:
+    """Return after how long somebody was called late, at the least, by the id of each policy.
+
+    Of tiers and edges it is their deadline, where that is a share of the fleet, whose devices no
+    file knows.
+    """
+    shown_s: dict[int, float] = {}
+    for _, part in records.participations:
+        if part["outcome"] == "late":
+            policy, after_s = id(records.policy(part["round"])), part["t"] - part["selected_s"]
+            shown_s[policy] = min(after_s, shown_s.get(policy, math.inf))
+    return shown_s
 
 
 def _stop(records: Records) -> Violations:
