@@ -71,6 +71,7 @@ class FleetFacts:
         asked_s: how long what the selector asks before it first chooses takes (0: it asks nothing).
         expected_round_s: mean duration of a synchronous round, what participants measure for the
             selector and the server's time included, what it asks before choosing left out.
+        other_policy: whose rounds are others than that ("": they are synchronous).
         included: what of that is neither training nor sending models, in words.
         left_out: keys of the scenario that make rounds longer or shorter than that.
         with_battery: groups whose devices have one.
@@ -88,6 +89,7 @@ class FleetFacts:
     selector: str
     asked_s: float
     expected_round_s: float
+    other_policy: str
     included: list[str]
     left_out: list[str]
     with_battery: list[str]
@@ -107,6 +109,7 @@ class FleetFacts:
             "selector": self.selector,
             "asked_s": self.asked_s,
             "expected_round_s": self.expected_round_s,
+            "other_policy": self.other_policy,
             "left_out": self.left_out,
             "with_battery": self.with_battery,
             "groups": [asdict(group) for group in self.groups],

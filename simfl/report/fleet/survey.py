@@ -27,6 +27,7 @@ from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
 from simfl.scenario.scenario import Scenario
 from simfl.sim.fleet import DeviceGroup, Fleet
 from simfl.sim.policies.base import RoundPolicy
+from simfl.sim.policies.synchronous import Synchronous
 from simfl.sim.server.server import Server
 from simfl.sim.timeline import ROUNDING, Timeline
 
@@ -73,6 +74,7 @@ def survey(builder: Builder) -> FleetFacts:
         selector=selector.name,
         asked_s=_asking_s(timeline, server, asked) if asks else 0.0,
         expected_round_s=round_s,
+        other_policy="" if isinstance(policy, Synchronous) else policy.name,
         included=_included(scenario),
         left_out=_left_out(scenario, enforced_s),
         with_battery=[group.name for group in fleet.groups if group.batteries is not None],

@@ -131,8 +131,10 @@ def sentences(facts: FleetFacts) -> list[str]:
     whom = formats.plural(facts.clients, "client")
     if facts.asked > facts.clients:
         whom = f"the first {facts.clients} of {facts.asked} clients"
+    other = facts.other_policy
     lines.append(
-        f"A synchronous round with {whom} drawn uniformly takes "
+        (f"Rounds of policy {other!r} go otherwise; a" if other else "A")
+        + f" synchronous round with {whom} drawn uniformly {'would take' if other else 'takes'} "
         f"{formats.duration(facts.expected_round_s)} in the mean, if everybody is online and has "
         "every link to itself"
         + (f", {formats.listed(facts.included)} included." if facts.included else ".")

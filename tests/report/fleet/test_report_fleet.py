@@ -131,6 +131,21 @@ def test_the_servers_time_is_in_the_round(deadline: str, tmp_path: Path) -> None
     assert (result.rounds.arrived == 0).any() == (deadline != "none")
 
 
+def test_rounds_that_are_not_synchronous_are_not_said_to_be() -> None:
+    rounds = {"clients": 4, "stop": {"rounds": 40}}
+    plain, policy = facts(), {"name": "semi_synchronous", "period": "15 s"}
+    found = facts(rounds={**rounds, "policy": policy})
+    assert found.expected_round_s == plain.expected_round_s
+    [told], [other] = sentences(plain), sentences(found)
+    assert told.startswith("A synchronous round with 4 clients drawn uniformly takes ")
+    length = told.partition(" takes ")[2]
+    assert other == (
+        "Rounds of policy 'semi_synchronous' go otherwise; a synchronous round with 4 clients "
+        f"drawn uniformly would take {length}"
+    )
+    assert found.as_dict()["other_policy"] == "semi_synchronous"
+
+
 def test_what_the_expected_round_leaves_out_is_told() -> None:
     plain = facts()
     assert plain.left_out == []
