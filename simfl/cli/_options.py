@@ -90,7 +90,12 @@ Log = Annotated[
     ),
 ]
 CompressLog = Annotated[
-    bool, typer.Option("--compress-log", help="Write events.jsonl.zst instead of events.jsonl.")
+    bool,
+    typer.Option(
+        "--compress-log",
+        help="Write events.jsonl.zst instead of events.jsonl; runs alike have the same lines in "
+        "it, not always the same bytes.",
+    ),
 ]
 
 # What to show ----------------------------------------------------------------------------------

@@ -35,7 +35,8 @@ class Options:
         checkpoint_every_s: host seconds between checkpoints, at least; only a full log has any.
         log: what is recorded: `full`; `rounds`: no event and row of a single participation is in
             the event log, tables are whole; `none`: no event and no row of `clients.csv`.
-        compress_log: write ``events.jsonl.zst``.
+        compress_log: write ``events.jsonl.zst``; runs that are alike have the same lines in it, but
+            its frames end with checkpoints, too, which host time decides.
     """
 
     executor: str = "auto"
