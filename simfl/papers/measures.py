@@ -47,7 +47,7 @@ class Record:
         column: of the table: the measure.
         seed: of the run, or of all runs that the number is of, blanks between.
         value: in `unit` (None: the run never got there).
-        followed: where `value` is a cost: what the whole run took.
+        followed: where `value` is a cost: so far a run that never got there was followed.
         unit: of both: share, time (s), bytes, energy (J), count, ratio or number.
         reading: ``paper``, ``code`` or ``ours``, see `Item`.
         commit: of simfl, where it was run from a checkout.
@@ -105,7 +105,7 @@ class Measure:
         return cls(text, metric, target, form[3] is not None, form[4] is not None)
 
     def of(self, runs: Sequence[RunResult]) -> tuple[str, float | None, float | None]:
-        """Return seeds, value, and what the whole run took.
+        """Return seeds, value, and how far one that never got there was followed.
 
         Args:
             runs: one, or all of a row for a mean curve.
@@ -113,10 +113,10 @@ class Measure:
         if self.mean_curve:
             return " ".join(str(run.seed) for run in runs), *self._of_mean_curve(runs)
         [run] = runs
-        whole = self.metric.of(run)
         if self.target is None:
+            whole = self.metric.of(run)
             return str(run.seed), None if math.isnan(whole) else whole, None
-        return str(run.seed), self.metric.until(run, self.target), whole
+        return str(run.seed), self.metric.until(run, self.target), self.metric.followed(run)
 
     def _of_mean_curve(self, runs: Sequence[RunResult]) -> tuple[float | None, float]:
         """Return the first round at which the mean of all curves is at the target, and the last."""

@@ -24,7 +24,7 @@ class Metric:
     Attributes:
         name: as in tables for programs.
         unit: says how its values are written.
-        of: of a whole run (NaN: it has none); for a cost also what it had taken at its end.
+        of: of a whole run (NaN: it has none).
         cost: which attribute of `Reached` it is, if it can be asked of a target.
         worst: what a run that has none counts as: negative where more is better (NaN: not known).
         within: the least and the most that a number without a unit can be.
@@ -61,6 +61,16 @@ class Metric:
             return self.of(run)
         reached = run.reached(target)
         return None if reached is None else float(getattr(reached, self.cost))
+
+    def followed(self, run: RunResult) -> float:
+        """Return from where on it is not known what a target would have cost that was not reached.
+
+        Bytes and joules are those by the end of the last round, counted as they are to a target.
+        """
+        by_round = {"bytes": "moved_bytes", "energy_j": "spent_j"}.get(self.cost)
+        if by_round is None:
+            return float(self.of(run))
+        return float(getattr(run, by_round)[-1]) if run.n_rounds else 0.0
 
 
 ACCURACY = Metric("accuracy", "share", lambda run: run.final_accuracy, worst=-math.inf)
@@ -132,9 +142,10 @@ def figure(runs: Sequence[RunResult], metric: Metric, target: float | None) -> F
 
 def times(runs: Sequence[RunResult], metric: Metric, target: float | None) -> Times:
     """Return what a variant needed to reach `target`, or took if there is none, by seed."""
+    followed = metric.of if target is None else metric.followed
     return Times(
         {run.seed: metric.until(run, target) for run in runs},
-        {run.seed: float(metric.of(run)) for run in runs},
+        {run.seed: float(followed(run)) for run in runs},
         in_steps=target is not None,
     )
 

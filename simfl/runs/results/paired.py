@@ -28,7 +28,7 @@ class Times:
 
     Attributes:
         reached: by seed, what it took (None: it never got there).
-        followed: by seed, what the whole run took: so far is known of one that never got there.
+        followed: by seed, what the run took: so far is known of one that never got there.
         in_steps: whether it comes in steps, those from one evaluation to the next, so that seeds
             may agree by chance.
     """

@@ -17,12 +17,13 @@ from simfl.runs.results.column import Column
 from simfl.runs.results.compare import Cell, Comparison, compare
 from simfl.runs.results.find import find_runs
 from simfl.runs.results.grouping import by_variant
-from simfl.runs.results.metric import Metric
+from simfl.runs.results.metric import BYTES, ENERGY, ROUNDS, TIME, Metric, times
 from simfl.runs.results.paired import Ratio
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import Figure
 from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches
+from tests.runs.doctored import in_summary, in_table
 from tests.tiny import TINY
 
 
@@ -187,6 +188,21 @@ def test_a_run_that_has_not_ended_has_not_yet_got_there(tmp_path: Path) -> None:
     [column] = [c for c in comparison.columns if c.key == "time_s_to_70%"]
     assert cell_text(column, comparison.cell("b", column)) == "not yet"
     assert " ".join(headline(comparison.groups)).endswith("Not yet there: b.")
+
+
+def test_what_a_run_that_never_got_there_has_cost_is_counted_as_to_a_target(tmp_path: Path) -> None:
+    """With what is in flight as its last round ends, without what was broken off after it."""
+    accuracies = reaches(0, 3)
+    for variant, finished in (("ended", True), ("goes-on", False)):
+        made_run(tmp_path, variant, 0, accuracies, finished=finished)
+        folder = tmp_path / variant / "seed-0"
+        in_table(folder, "rounds.csv", "in_flight_bytes", lambda _: 700, 2)
+        in_table(folder, "rounds.csv", "in_flight_energy_j", lambda _: 0.5, 2)
+    in_summary(tmp_path / "ended" / "seed-0", lambda facts: facts["totals"].update(energy_j=99.0))
+    for runs in by_variant(find_runs([tmp_path])).values():
+        for metric, cost in ((BYTES, 6700), (ENERGY, 6.5), (TIME, 30), (ROUNDS, 3)):
+            counted = times(runs, metric, 0.7)
+            assert (counted.reached, counted.followed) == ({0: None}, {0: cost})
 
 
 def test_what_was_never_measured_is_not_said_to_be_never_reached(tmp_path: Path) -> None:
