@@ -6,7 +6,7 @@ import numpy as np
 
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.aggregators.dp_fedavg_adaptive import DpFedAvgAdaptive
-from simfl.components.availability.week import at_first, in_words, most_at_once, quorum, week_of
+from simfl.components.availability.week import in_words, most_at_once, quorum, soon_there, week_of
 from simfl.components.compressors.top_k import TopK
 from simfl.components.filters.cmfl import Cmfl
 from simfl.components.models import linear_layers
@@ -125,7 +125,7 @@ def _of_quorum(scenario: Scenario) -> Iterator[Caution]:
         ]
     except InputError:  # told by whoever looks for mistakes
         return
-    if sum(at_first(*schedule) for schedule in schedules) >= (rounds.min_clients or asked):
+    if soon_there(schedules, rounds.min_clients or asked):
         return
     weeks = [week_of(*schedule) for schedule in schedules]
     least = quorum(weeks, rounds.min_clients, asked)

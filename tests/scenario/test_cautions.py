@@ -17,6 +17,7 @@ from simfl.scenario.cautions import cautions
 from simfl.scenario.language.place import dotted
 from simfl.training.flat import build
 from simfl.training.flops import training_flops
+from tests.counting import calls
 from tests.tiny import TINY, RunTiny
 
 
@@ -79,6 +80,17 @@ def test_a_quorum_that_is_not_there_in_a_week_is_told() -> None:
     estimated = told(fleet=many, rounds=all_of_them)["rounds.min_clients"]
     assert re.search(r"in a week never more than about \d+ of 400 devices", estimated)
     assert "rounds.min_clients" not in told(fleet=SELDOM, rounds={"policy": "fedbuff"})
+
+
+def test_a_quorum_that_is_soon_there_is_not_looked_for_through_a_week() -> None:
+    """Each run of a sweep, and each change of explain, took seconds where sessions are short."""
+    minutes = {"name": "on_off", "on": "1 min", "off": "1 min"}
+    groups = [{**TINY["fleet"], "name": n, "count": 20, "availability": minutes} for n in "ab"]
+    rounds = {"clients": 27}
+    data = {**TINY["data"], "partition": "iid"}
+    scenario = Scenario.from_dict(TINY | {"data": data, "fleet": groups, "rounds": rounds})
+    assert list(cautions(scenario)) == []
+    assert calls(lambda: list(cautions(scenario))) < 100_000
 
 
 def test_a_quorum_of_all_who_ever_come_is_there(tmp_path: Path) -> None:
