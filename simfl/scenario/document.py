@@ -174,17 +174,22 @@ def safe_name(text: str) -> str:
 
 def file_names(data: object) -> Iterator[str]:
     """Yield the files that plain data name, under keys such as `file`, and the modules."""
+    return (name for _, name in files_named(data))
+
+
+def files_named(data: object, path: Location = ()) -> Iterator[tuple[Location, str]]:
+    """Yield those of `file_names`, and where each stands below `path`."""
     if isinstance(data, Mapping):
         for key, value in data.items():
             names_file = key in ("file", "path") or str(key).endswith("_file")
             if isinstance(value, str) and (names_file or is_code(value)):
-                yield value
-            yield from file_names(value)
+                yield (*path, key), value
+            yield from files_named(value, (*path, key))
     elif isinstance(data, Sequence) and not isinstance(data, str):
-        for value in data:
+        for index, value in enumerate(data):
             if isinstance(value, str) and is_code(value):
-                yield value
-            yield from file_names(value)
+                yield (*path, index), value
+            yield from files_named(value, (*path, index))
 
 
 def _plain(value: Any) -> Any:

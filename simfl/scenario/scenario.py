@@ -11,6 +11,7 @@ from simfl.core.code import beside
 from simfl.errors import ScenarioError
 from simfl.scenario.checks import objections
 from simfl.scenario.document import Document, file_names, safe_name
+from simfl.scenario.lost_files import lost_files
 from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.problems import Problem, explained, lost_folder, report, truths_for_numbers
 
@@ -72,7 +73,9 @@ def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
         with beside(folder):
             scenario = Scenario.model_validate(data, context={"folder": folder})
     except ValidationError as error:
-        return None, [*lost_folder(data.get("folder")), *explained(document, error)]
+        lost, problems = lost_folder(data.get("folder")), explained(document, error)
+        files = [] if lost else lost_files(document.data, folder, problems)
+        return None, [*lost, *problems, *files]
     if problems := list(truths_for_numbers(document.data, scenario.to_dict())):
         return None, problems
     if told := list(objections(scenario)):

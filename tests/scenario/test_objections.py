@@ -220,6 +220,20 @@ def test_it_is_told_with_its_place(text: str, message: str, tmp_path: Path) -> N
     assert line.startswith(message)
 
 
+def test_a_misspelt_key_hides_no_file_that_is_not_there(tmp_path: Path) -> None:
+    """A trace and weights that were not there were told of once the key was mended."""
+    (tmp_path / "mode.pt").touch()
+    fleet = "fleet:\n  count: 8\n  uplnk: 1 Mbit/s\n  availability: {name: trace, file: on.csv}\n"
+    text = f"data: {{dataset: synthetic}}\nmodel: {{name: mlp, weights_file: model.pt}}\n{fleet}"
+    weights, key, trace = told(text, tmp_path)
+    similar = f"; did you mean '{tmp_path / 'mode.pt'}'?"
+    assert weights.endswith(f" model.weights_file: {tmp_path / 'model.pt'}: no such file{similar}")
+    assert key.startswith("5:3: fleet.uplnk: unknown key 'uplnk'")
+    assert trace == f"6:37: fleet.availability.file: {tmp_path / 'on.csv'}: no such file"
+    (tmp_path / "on.csv").touch()
+    assert told(text.replace("model.pt", "mode.pt"), tmp_path) == [key]
+
+
 @pytest.mark.parametrize(
     "changes",
     [
