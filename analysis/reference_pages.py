@@ -15,11 +15,11 @@ from analysis.markdown import anchors
 from simfl import __version__
 from simfl.cli.app import app, load_commands
 from simfl.core import rows
+from simfl.runs.folder import provenance_keys, summary
 from simfl.runs.folder.columns import FILES
 from simfl.runs.folder.columns import texts as column_texts
 from simfl.runs.folder.event_kinds import EVENT_KINDS, EventKind
-from simfl.runs.folder.folder import EVENTS
-from simfl.runs.folder.summary import MEANINGS
+from simfl.runs.folder.folder import EVENTS, PROVENANCE, SUMMARY
 from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.keys import keys
 from simfl.scenario.parts.catalogue import DEVICES, catalogue
@@ -133,7 +133,7 @@ def _cell(text: str) -> str:
 
 
 def columns_page() -> str:
-    """Return the glossary of all output columns, of the event log and of the summary."""
+    """Return the glossary of all output columns, of the event log, summary and provenance."""
     tables = {"rounds.csv": rows.RoundRow, "clients.csv": rows.ClientRow}
     blocks = [
         "# Columns\n\nGenerated from where they are declared. Names say units: `_s` virtual "
@@ -152,8 +152,9 @@ def columns_page() -> str:
         f"## events.jsonl\n\n{FILES[EVENTS]().about} Every line has `t`, virtual seconds since the "
         f"run began, and `event`.\n\n{_table(('event', 'meaning', 'its line says'), kinds)}"
     )
-    body = [(f"`{key}`", text) for key, text in MEANINGS.items()]
-    blocks.append(f"## summary.json\n\n{_table(('key', 'meaning'), body)}")
+    for file, meanings in ((SUMMARY, summary.MEANINGS), (PROVENANCE, provenance_keys.MEANINGS)):
+        body = [(f"`{key}`", text) for key, text in meanings.items()]
+        blocks.append(f"## {file}\n\n{_table(('key', 'meaning'), body)}")
     return "\n\n".join(blocks) + "\n"
 
 

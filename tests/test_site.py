@@ -11,6 +11,7 @@ from analysis.markdown import anchors, links
 from analysis.site import write_pages
 from simfl.core import rows
 from simfl.core.rows import ClientRow, RoundRow, header
+from simfl.runs.folder import provenance_keys
 from simfl.runs.folder.columns import texts as column_texts
 from simfl.runs.folder.event_kinds import EVENT_KINDS
 from simfl.runs.folder.summary import MEANINGS
@@ -94,9 +95,15 @@ def test_outcomes_are_told() -> None:
     assert "arrived in time; late:" in column_texts(rows)["Outcome"]
 
 
-def test_everything_in_a_summary_has_its_meaning(run_tiny: RunTiny) -> None:
+def test_everything_in_summary_and_provenance_has_its_meaning(run_tiny: RunTiny) -> None:
     run = run_tiny({"rounds.stop.rounds": 1, "rounds.policy.deadline": "20 s"})
-    assert set(MEANINGS) - {"refused_REASON", "needed_memory_bytes", "privacy"} == set(run.summary)
+    outer = {name.partition(".")[0] for name in MEANINGS if "." in name} & set(run.summary)
+    inner = {f"{name}.{part}" for name in outer for part in run.summary[name]}
+    seldom = {"refused_REASON", "needed_memory_bytes", "privacy", "totals.backhaul_bytes"}
+    assert {*run.summary, *inner} == {
+        name for name in MEANINGS if name not in seldom and not name.startswith("privacy.")
+    }
+    assert {*run.provenance} == {*provenance_keys.MEANINGS} - {"better", "failed"}
 
 
 def test_it_says_how_to_cite_simfl_and_the_algorithms(site: Path) -> None:

@@ -20,13 +20,12 @@ def kinds(incomplete: str) -> list[str]:
 
 def describable(incomplete: str) -> list[str]:
     """Return kinds of components, sections of scenarios and the keys in them, files of runs."""
-    from simfl.runs.folder.folder import CLIENTS, EVENTS, ROUNDS, SUMMARY
+    from simfl.runs.folder.columns import FILES
     from simfl.scenario.keys import keys, plain
     from simfl.scenario.reference.describe_units import UNITS
 
     paths = dict.fromkeys(plain(key.path) for key in keys(lambda _, __: []))
-    files = (ROUNDS, CLIENTS, EVENTS, SUMMARY)
-    return [*kinds(incomplete), *_beginning(incomplete, [*paths, *files, UNITS])]
+    return [*kinds(incomplete), *_beginning(incomplete, [*paths, *FILES, UNITS])]
 
 
 def members(context: typer.Context, incomplete: str) -> list[str]:

@@ -235,13 +235,32 @@ def test_columns_of_runs_are_described(capsys: pytest.CaptureFixture[str]) -> No
     assert columns == MEANINGS
     assert [
         one["file"] for one in json.loads(printed(capsys, "describe", "energy_j", "--json"))
-    ] == [
-        "rounds.csv",
-        "clients.csv",
-    ]
+    ] == ["rounds.csv", "clients.csv", "summary.json"]
     accuracy = printed(capsys, "describe", "accuracy")  # a key of a scenario, first of all
     assert accuracy.startswith("rounds.stop.accuracy (key of a scenario)\n")
     assert "A column of rounds.csv is called so too: simfl describe rounds.csv" in accuracy
+
+
+@pytest.mark.parametrize("word", ["provenance.json", "model.pt", "past-2.yaml", "checkpoint"])
+def test_every_file_of_a_run_is_described(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`simfl describe provenance.json` was unknown, as was what is within a key of a summary."""
+    assert re.match(r"[a-z*.-]+ \(in .*folder", printed(capsys, "describe", word))
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("backhaul_bytes", "  totals.backhaul_bytes\n      of those down and up"),
+        ("trainings", "  trainings.open\n      still open"),
+        ("refused_memory", "  refused_REASON\n"),
+        ("host_s", "provenance.json (in every run's folder)\n"),
+        ("needs_bytes", "events.jsonl (in every run's folder)\n"),  # of an event alone
+    ],
+)
+def test_what_is_within_a_file_of_a_run_is_described(
+    word: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert told in printed(capsys, "describe", word)
 
 
 @pytest.mark.parametrize("file", ["events", "events.jsonl", "events.jsonl.zst"])
@@ -256,8 +275,8 @@ def test_kinds_of_events_are_described(file: str, capsys: pytest.CaptureFixture[
 
 def test_what_is_like_nothing_is_told_where_to_look(capsys: pytest.CaptureFixture[str]) -> None:
     """All 600 names were listed."""
-    assert main(["describe", "provenance.json"]) == 2
-    told = "unknown component or key 'provenance.json'; `simfl list` has the components, "
+    assert main(["describe", "xylophone.json"]) == 2
+    told = "unknown component or key 'xylophone.json'; `simfl list` has the components, "
     assert told in (error := capsys.readouterr().err)
     assert len(error) < 200
 

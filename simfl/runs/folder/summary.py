@@ -34,11 +34,17 @@ MEANINGS: dict[str, str] = {
     "targets": "for each target: virtual time, round, bytes and energy at the end of the first "
     "round whose model was judged to be at it or better (bytes of transfers, joules of phases that "
     "were over by then); null: never",
-    "totals": "download, upload and probe bytes; those of participations that did not arrive "
-    "(wasted; what was under way when the run ended among them), and of down and up those between "
-    "edge servers and the cloud (backhaul, where there is one); energy of participations and "
-    "probes, and of all who idled, J (null, as at targets: no group of the fleet says what power "
-    "it takes)",
+    "totals": "bytes and energy of the whole run",
+    "totals.download_bytes": "moved to clients, and to edge servers",
+    "totals.upload_bytes": "moved to the server, and to edge servers",
+    "totals.probe_bytes": "moved, in both directions, to answer what a selector asked",
+    "totals.wasted_bytes": "of those down and up, those of participations that did not arrive, "
+    "what was under way when the run ended among them",
+    "totals.backhaul_bytes": "of those down and up, those between edge servers and the cloud "
+    "(absent: there are none)",
+    "totals.energy_j": "of participations and probes, J (null, as at targets: no group of the "
+    "fleet says what power it takes)",
+    "totals.idle_energy_j": "of all who idled, J",
     "unpowered": "groups of the fleet that don't say what power they take, though others do: they "
     "count as 0 J",
     "participations": "how many had each outcome",
@@ -46,16 +52,23 @@ MEANINGS: dict[str, str] = {
     "participation_gini": "Gini coefficient of how often devices took part: 0 all alike, to 1",
     "refused_REASON": "devices that refused, such as for want of memory (refused_memory)",
     "needed_memory_bytes": "what training takes, where devices had too little for it",
-    "trainings": "orders issued, computed, dropped without being computed, and still open",
+    "trainings": "how many orders to train there were",
+    "trainings.issued": "given to clients",
+    "trainings.computed": "whose training was computed",
+    "trainings.dropped": "dropped without being computed",
+    "trainings.open": "still open at the end",
     "events_sha256": "of the event log",
-    "privacy": "with an aggregator that adds noise: epsilon, at delta, of the client whose updates "
-    "counted most often; epsilon_poisson, an upper bound of what it would be had each round asked "
-    "each client with the same chance, by itself (null: their chances differ); why_none: why "
-    "both are null",
-    "normalised_round_time": "mean over rounds with a deadline of (time until the last arrival, "
-    "until the round's end) / deadline",
+    "privacy": "what was spent, with an aggregator that adds noise",
+    "privacy.delta": "at which epsilon is told",
+    "privacy.epsilon": "of the client whose updates counted most often",
+    "privacy.epsilon_poisson": "an upper bound of what it would be had each round asked each "
+    "client with the same chance, by itself (null: their chances differ)",
+    "privacy.why_none": "why both are null",
+    "normalised_round_time": "how long rounds with a deadline took, as a share of that, on average",
+    "normalised_round_time.last_arrival": "until the last update that counted",
+    "normalised_round_time.round_end": "until the round's end",
 }
-"""What is in `summary.json`, by its keys."""
+"""What is in `summary.json`, by its keys, those within others as ``OUTER.INNER``."""
 
 
 class Summary:
