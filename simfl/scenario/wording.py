@@ -65,8 +65,9 @@ def message_of(
     kind, value = str(error["type"]), error.get("input")
     got = f", got {_short(value)}"
     if isinstance(not_found := context.get("error"), NameNotFound):
-        if str(not_found.name).lower() == "none" and (default := _default_name(field)):
-            return f"unknown {not_found.kind} {not_found.name!r}; left out, it is {default!r}"
+        left_out = _left_out(field)
+        if left_out and str(not_found.name).lower() in ("none", left_out):
+            return f"unknown {not_found.kind} {not_found.name!r}; left out, it is {left_out}"
         from simfl.scenario.reference.namesakes import with_namesakes  # has components imported
 
         return with_namesakes(not_found)
@@ -99,10 +100,17 @@ def message_of(
     return str(error["msg"])
 
 
-def _default_name(field: FieldInfo | None) -> str:
-    """Return the name of the component that a field left out stands for ("": there is none)."""
-    default = None if field is None else field.get_default(call_default_factory=True)
-    return default.name if isinstance(default, Component) else ""
+def _left_out(field: FieldInfo | None) -> str:
+    """Return what a field of components is where it is left out ("": it can't be).
+
+    By a component's name; where it is none, as the field's description says it.
+    """
+    if field is None or field.is_required():
+        return ""
+    default = field.get_default(call_default_factory=True)
+    if isinstance(default, Component):
+        return repr(default.name)
+    return (field.description or "").partition("omitted: ")[2]
 
 
 def _open(model: type[BaseModel]) -> bool:

@@ -76,6 +76,7 @@ BROKEN = {
     "half a pair": ("workload: {name: coreset, method: k_medoids}", "workload: {name: fedsae, start: [3]}", "21:35: training.workload.start", "expected 2 of them, got [3]"),
     "no name": ("selection: uniform", 'selection: ""', "26:12: selection", "unknown selector ''; expected one of: afl, "),
     "none of what there always is": ("selection: uniform", "selection: none", "26:12: selection", "unknown selector 'none'; left out, it is 'uniform'\n"),
+    "none of what need not be": ("    count: 10\n", "    count: 10\n    battery: {capacity: 2 Wh, plugged: none}\n", "16:40: fleet[1].battery.plugged", "unknown availability 'none'; left out, it is never\n"),
     "a time for a name": ("selection: uniform", "selection: 12:30", "26:12: selection", "unknown selector '12:30'; expected one of: afl"),
     "one pattern": ("model: logistic_regression", "model: {name: logistic_regression, frozen: '*.bias'}", "6:44: model.frozen", "expected a list, got '*.bias'; write it `['*.bias']`"),
     "a pattern without quotes": ("model: logistic_regression", "model: {name: logistic_regression, frozen: [*.bias]}", "6:46: is no valid YAML", "text that begins with * stands in quotes"),
