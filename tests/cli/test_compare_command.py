@@ -83,6 +83,7 @@ def test_means_and_spreads(top: Path, capsys: pytest.CaptureFixture[str]) -> Non
             "low": None,
             "high": None,
             "interval": None,
+            "why_no_interval": "some seed lacks it",
         }
 
 

@@ -19,6 +19,7 @@ from simfl.runs.results.grouping import all_runs
 from simfl.runs.results.metric import PER_ROUND, WASTED
 from simfl.runs.results.paired import Ratio
 from simfl.runs.results.several import untrained
+from simfl.runs.results.statistics import ENOUGH, Figure
 
 
 def render(comparison: Comparison, form: str) -> str:
@@ -164,11 +165,13 @@ def _flat(column: Column, cell: Cell) -> dict[str, Any]:
 
 
 def facts(cell: Cell) -> dict[str, Any] | None:
-    """Return a cell for programs; what is not finite is None."""
+    """Return a cell for programs; what is not finite is None, and without an interval is why."""
     if cell is None:
         return None
     interval: dict[str, Any] = {"low": None, "high": None, "interval": None}
-    if (own := cell.interval) is not None:
+    if why := _why_no_interval(cell):
+        interval["why_no_interval"] = why
+    elif (own := cell.interval) is not None:
         interval = {"low": own.low, "high": own.high, "interval": own.method}
     told: dict[str, Any]
     if isinstance(cell, Ratio):
@@ -178,6 +181,16 @@ def facts(cell: Cell) -> dict[str, Any] | None:
         told = {"mean": cell.mean, "std": cell.std, "median": cell.median}
         told |= {"missing": cell.missing, **interval}
     return {name: finite(value) for name, value in told.items()}
+
+
+def _why_no_interval(cell: Figure | Ratio) -> str:
+    """Return why an interval says nothing, or there is none ("": there is one)."""
+    if isinstance(cell, Figure) and cell.missing:
+        return "some seed lacks it"
+    if (own := cell.interval) is None:
+        return {0: "no seed that both have", 1: "one seed"}.get(cell.seeds, "not finite")
+    agree = own.low == own.high and cell.seeds < ENOUGH
+    return "two seeds agree" if agree and (isinstance(cell, Figure) or cell.coincident) else ""
 
 
 FORMATS: Mapping[str, Callable[[Comparison], str]] = {

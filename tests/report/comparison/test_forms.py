@@ -51,6 +51,18 @@ def test_what_chance_explains_is_told(noisy: Comparison) -> None:
     assert "| median never, 2 of 3 never |" in "\n".join(lines)
 
 
+def test_two_seeds_that_agree_have_no_interval_for_programs(tmp_path: Path) -> None:
+    """It had no width there, as if it were sure; text says that they are not distinguishable."""
+    for name, round_ in (("a", 30), ("b", 40)):
+        for seed in (0, 1):
+            made_run(tmp_path, name, seed, reaches(round_, 60))
+    compared = compare(find_runs([tmp_path]), ["70%"], baseline="a")
+    _, told = json.loads(render(compared, "json"))
+    for name in ("time_speedup_to_70%", "accuracy_difference", "rounds"):
+        assert {told[name][fact] for fact in ("low", "high", "interval")} == {None}
+        assert told[name]["why_no_interval"] == "two seeds agree"
+
+
 def test_where_no_seed_is_shared_nothing_is_said_of_differences(tmp_path: Path) -> None:
     """The baseline's own, which is not shown, brought three lines on how to read dashes."""
     for name, seeds in (("a", (0, 1)), ("b", (2, 3))):
