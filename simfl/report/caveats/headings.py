@@ -25,7 +25,7 @@ def caveats(
     targets: Sequence[float] | None = None,
     *,
     energy: bool,
-    rounds: bool,
+    rounds: float,
     waste: bool,
 ) -> dict[str, list[str]]:
     """Return what makes numbers of `groups` other than they look, by heading.
@@ -34,7 +34,8 @@ def caveats(
         groups: the runs, by variant.
         targets: those asked about (None: the scenarios').
         energy: whether energies are told.
-        rounds: whether rounds are compared.
+        rounds: how many times the updates of others make rounds so unequal that numbers of rounds
+            mislead (infinite: none are compared).
         waste: whether wasted bytes are told.
     """
     return {
@@ -50,7 +51,7 @@ def caveats(
         "Looked at unequally": cadence.seen_unequally(groups, targets),
         "Looked at seldom": cadence.seen_late(groups, targets),
         "Never looked at": cadence.never_judged(groups, targets),
-        "Unequal rounds": side_by_side.unequal_rounds(groups) if rounds else [],
+        "Unequal rounds": side_by_side.unequal_rounds(groups, rounds),
         "Energy in part": side_by_side.unpowered(groups) if energy else [],
         "Cut off": mishaps.cut_off(groups) if waste else [],
         "Alike": side_by_side.alike(groups),

@@ -3,11 +3,13 @@
 import csv
 import io
 import json
+import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from simfl.report.caveats.headings import NAMED, NOT_MEANT, caveats
+from simfl.report.caveats.side_by_side import LARGER, MUCH_LARGER
 from simfl.report.comparison.columns import fitting, folded, longest, table_width, width_of
 from simfl.report.comparison.legend import legend
 from simfl.report.comparison.sections import Section, sections
@@ -16,7 +18,7 @@ from simfl.runs.folder.eventlog import finite
 from simfl.runs.results.column import Column
 from simfl.runs.results.compare import Cell, Comparison
 from simfl.runs.results.grouping import all_runs
-from simfl.runs.results.metric import PER_ROUND, WASTED
+from simfl.runs.results.metric import PER_ROUND, ROUNDS, WASTED
 from simfl.runs.results.paired import Ratio
 from simfl.runs.results.several import untrained
 from simfl.runs.results.statistics import ENOUGH, Figure
@@ -31,11 +33,15 @@ def _below(comparison: Comparison) -> list[str]:
     """Return what stands below the numbers: how to read them, and what they hide."""
     groups, columns = comparison.groups, comparison.columns
     clock_only = untrained(all_runs(groups))
+    counted = any(c.metric is ROUNDS and c.target is not None for c in columns)
+    rounds = MUCH_LARGER if counted else math.inf
+    if clock_only or any(c.metric in PER_ROUND.values() for c in columns):
+        rounds = LARGER
     told = caveats(
         groups,
         sorted({c.target for c in columns if c.target is not None}),
         energy=any(c.metric.unit == "energy" for c in columns),
-        rounds=clock_only or any(c.metric in PER_ROUND.values() for c in columns),
+        rounds=rounds,
         waste=Column(WASTED) in columns,
     )
     lines = [_sentence(heading, text) for heading, own in told.items() for text in own]

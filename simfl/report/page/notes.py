@@ -1,12 +1,15 @@
 """What a reader must know before believing the numbers: short rounds, devices never heard."""
 
+import math
+
 from simfl.report import formats
 from simfl.report.caveats.headings import caveats
+from simfl.report.caveats.side_by_side import LARGER, MUCH_LARGER
 from simfl.report.formats import FEW
 from simfl.report.page.devices import Devices
 from simfl.runs.results.grouping import Groups, all_runs, with_clients
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.several import have_accuracy
+from simfl.runs.results.several import all_targets, have_accuracy
 
 BIASED = 0.05
 """Share of samples never heard that is worth a note."""
@@ -18,12 +21,15 @@ USUAL = ("Time only", "Energy in part", "Wasted", "Never trained")
 
 def notes(groups: Groups) -> list[tuple[str, str]]:
     """Return what a reader must know before believing the numbers: a heading and a sentence."""
+    runs = all_runs(groups)
+    rounds = MUCH_LARGER if all_targets(runs) else math.inf  # numbers of which the table has
+    rounds = rounds if have_accuracy(runs) else LARGER
     sentences = {
         "Time only": _time_only(groups),
         "Oracle selector": _oracle(groups),
         "Failed": _failed(groups),
         "Not finished": _not_finished(groups),
-        **caveats(groups, energy=True, rounds=not have_accuracy(all_runs(groups)), waste=True),
+        **caveats(groups, energy=True, rounds=rounds, waste=True),
         "Rounds ran short": _rounds_run_short(groups),
         "Never heard": _never_heard(with_clients(groups)),
         "Wasted": _wasted(groups),

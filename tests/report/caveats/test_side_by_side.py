@@ -115,3 +115,11 @@ def test_rounds_of_fewer_updates_are_not_told_to_be_faster(tmp_path: Path) -> No
     assert "Unequal rounds" not in dict(notes(by_variant(judged)))  # accuracy is the answer
     assert "updates that count in a round" in render(compare(judged, baseline="waits"), "markdown")
     assert "updates that count in a round" not in render(compare(judged), "markdown")
+    # But rounds to a target are counted beside each other, and the fewer seem the better.
+    counted = compare(judged, ["1%"])
+    assert "updates that count in a round" in render(counted, "markdown")
+    assert "that count in a round" not in render(counted.only(["time_s_to_1%"]), "markdown")
+    spec["evaluation"] = {"targets": ["1%"]}
+    asked = by_variant(run(Scenario.from_dict(spec), tmp_path / "asked"))
+    assert "Unequal rounds" in dict(notes(asked))
+    assert unequal_rounds(asked, 4.0) == []
