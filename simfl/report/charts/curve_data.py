@@ -18,12 +18,18 @@ POINTS = 400
 """A single run has at most about as many points: the least and the most of every stretch."""
 STEEP = 100.0
 """Losses that span more than such a ratio come on a logarithmic scale."""
+LEAST_MARGIN = 0.005
+"""Above and below shares, at least, on an axis that does not begin at 0."""
 
 
 def extent(
     measure: Measure, runs: Sequence[RunResult], marks: Sequence[Any], vertical: bool
 ) -> dict[str, Any]:
-    """Return what an axis has to show of `runs`, and of marks across."""
+    """Return what an axis has to show of `runs`, and of marks across.
+
+    Upwards it begins at 0, but for shares of which all lie in the upper half: from 80% to 90% is
+    not seen on an axis from 0%.
+    """
     values = np.concatenate([measure.of(run) for run in runs])
     values = values[np.isfinite(values)]
     across = [value for key, value, _ in marks if key == measure.key]
@@ -33,13 +39,18 @@ def extent(
     top = min(1.0, top) if measure.kind == "share" else top
     shown = values if measure.kind == "share" else np.append(values, across)
     positive, low = shown[shown > 0], float(shown.min())
+    bottom = min(0.0, room * low)
+    lowest, highest = min([low, *across]), max([float(values.max()), *across])
+    if vertical and measure.kind == "share" and lowest > top / 2:
+        margin = max((room - 1) * (highest - lowest), LEAST_MARGIN)
+        bottom, top = lowest - margin, min(highest + margin, 1.0)
     return {
         "key": measure.key,
         "column": measure.column,
         "label": measure.label,
         "units": measure.units,
         "kind": measure.kind,
-        "low": min(0.0, room * low),
+        "low": bottom,
         "high": top,
         "positive": float(positive.min()) if len(positive) else 1.0,
         "log": measure is LOSS and low > 0 and float(values.max()) > STEEP * low,

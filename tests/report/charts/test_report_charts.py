@@ -27,6 +27,27 @@ def test_an_axis_shows_what_is_below_zero(tmp_path: Path) -> None:
     assert curve_data.extent(measures.ACCURACY, made, (), vertical=True)["low"] == 0
 
 
+@pytest.mark.parametrize(
+    ("accuracies", "target", "ends"),
+    [
+        ([0.8, 0.9], None, (0.795, 0.905)),
+        ([0.8, 0.9], 0.6, (0.585, 0.915)),  # a line across is seen, too
+        ([0.8, 0.9], 0.3, (0.0, 0.945)),
+        ([0.4, 0.9], None, (0.0, 0.945)),
+        ([0.9, 1.0], None, (0.895, 1.0)),
+        ([0.85, 0.85], None, (0.845, 0.855)),
+    ],
+)
+def test_shares_in_the_upper_half_have_the_height_of_the_chart(
+    accuracies: list[float], target: float | None, ends: tuple[float, float], tmp_path: Path
+) -> None:
+    """From 80% to 90% was a tenth of the height: the axis began at 0%."""
+    made = [made_run(tmp_path, "v", 0, accuracies)]
+    marks = [] if target is None else [("accuracy", target, "target")]
+    extent = curve_data.extent(measures.ACCURACY, made, marks, vertical=True)
+    assert (extent["low"], extent["high"]) == pytest.approx(ends)
+
+
 def test_long_runs_are_thinned_to_their_extremes(tmp_path: Path) -> None:
     accuracies = (0.5 + 0.4 * np.sin(np.arange(5_000.0))).round(6)
     accuracies[[777, 4321]] = 0.01, 0.99
