@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from simfl.core.machine.limits import cores
 from simfl.report import formats
 from simfl.runs.estimate import ROUNDS, Estimate, estimate
 from simfl.runs.folder.folder import is_finished
@@ -61,9 +62,11 @@ def show_plan(
 def _in_all(estimates: Sequence[Estimate], options: "Options") -> str:
     """Return what runs that are left to do take together on this machine."""
     processes, shared = planned(estimates, options)
-    cores = cores_each(options, processes, shared)
-    lasts_s = [cost.lasts_s(cores) for cost in estimates]
-    host_s = max(sum(lasts_s) / processes, max(lasts_s))
+    each = cores_each(options, processes, shared)
+    lasts_s = [cost.lasts_s(each) for cost in estimates]
+    # More runs than cores take turns; how many cores a cluster has is not known here.
+    abreast = processes if options.executor == "ray" else min(processes, cores())
+    host_s = max(sum(lasts_s) / abreast, max(lasts_s))
     left = formats.plural(len(estimates), "run")
     caution = "it may be several times more or less"
     if not all(cost.counted for cost in estimates):

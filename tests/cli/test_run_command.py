@@ -246,6 +246,20 @@ class TestSweeps:
         assert not Path("o").exists()
         run(file, "--dry-run", "--set", "selection=power_of_choice", code=2)
 
+    def test_a_dry_run_of_more_runs_at_once_than_there_are_cores_tells_no_less_time(
+        self, file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Four runs at once were told to take a quarter of the time on two cores."""
+        monkeypatch.setattr("simfl.cli._plan.cores", lambda: 2)
+        many = ["--set", "rounds.stop.rounds=1000000", "--seeds", "0-3", "--dry-run"]
+        told = []
+        for jobs in (2, 4):
+            run(file, *many, "--jobs", str(jobs), "--executor", "inline")
+            told.append(capsys.readouterr().out.splitlines()[-1].partition(" on this machine")[0])
+        two, four = (line.partition(": ")[2] for line in told)
+        assert "at a time" in told[0]
+        assert two == four
+
     def test_a_dry_run_knows_not_how_many_rounds_fit_into_a_time(
         self, file: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
