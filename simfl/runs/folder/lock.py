@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from simfl.core.arguments import called
 from simfl.core.files import failure
 from simfl.errors import InputError
 
@@ -24,7 +25,8 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold the lock of `folder`, which is made if it is not there.
 
     Raises:
-        InputError: somebody else holds it, who is named; or the folder can't be made.
+        InputError: somebody else holds it, who is named; or the folder can't be made, or lies where
+            there are no locks.
         RunError: the disk is full.
     """
     path = folder / LOCK
@@ -33,6 +35,12 @@ def locked(folder: Path) -> Iterator[None]:
         descriptor = _take(path)
     except BlockingIOError:
         raise _held(folder) from None
+    except _NoLocks as error:
+        raise InputError(
+            f"{folder} lies on a file system without locks ({error}), by which no two processes "
+            f"write into one run; give another {called('--out', 'out')}, or mount it with locks "
+            "(NFS: its lock service, or the option local_lock=flock)"
+        ) from error
     except OSError as error:
         raise failure(f"can't make {folder}", error) from error
     try:
@@ -67,8 +75,10 @@ def is_locked(folder: Path) -> bool:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return True
+    except OSError:  # there are no locks: `locked` tells
+        return False
     finally:
         os.close(descriptor)
     return False
@@ -79,13 +89,14 @@ def _take(path: Path) -> int:
 
     Raises:
         BlockingIOError: somebody else holds it, and still does after `PATIENCE_S`.
+        _NoLocks: nobody can hold it.
         OSError: it can't be there.
     """
     until = time.monotonic() + PATIENCE_S
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _flock(descriptor)
             if path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino:
                 os.ftruncate(descriptor, 0)
                 started = time.strftime("%Y-%m-%d %H:%M:%S")
@@ -100,6 +111,25 @@ def _take(path: Path) -> int:
             time.sleep(0.01)
             continue
         os.close(descriptor)  # whoever had it before has just let go, and removed it
+
+
+class _NoLocks(Exception):
+    """The file system has no locks, as it says."""
+
+
+def _flock(descriptor: int) -> None:
+    """Take the lock of an open file, if nobody has it.
+
+    Raises:
+        BlockingIOError: somebody does.
+        _NoLocks: nobody can.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise _NoLocks(error.strerror) from error
 
 
 def _held(folder: Path) -> InputError:

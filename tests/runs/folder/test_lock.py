@@ -1,5 +1,7 @@
 """One run, one writer."""
 
+import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -92,6 +94,21 @@ def test_a_folder_that_cannot_be_is_not_said_to_be_written_by_others(tmp_path: P
     circle.symlink_to(circle)
     with pytest.raises(InputError, match=r"can't make .*circle/default/seed-0: Too many levels"):
         run(Scenario.from_dict(TINY), circle)
+
+
+def test_a_file_system_without_locks_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On NFS without its lock service the run was "being written by another process"."""
+
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    told = r"seed-0 lies on a file system without locks \(No locks available\)"
+    for _ in range(2):  # the first leaves its file there
+        with pytest.raises(InputError, match=told):
+            run(Scenario.from_dict(TINY), tmp_path)
 
 
 def test_nothing_of_a_study_is_begun_while_somebody_is_at_one_of_its_runs(tmp_path: Path) -> None:
