@@ -49,6 +49,11 @@ class Transfer(simpy.Event, ABC):
 class Links(ABC):
     """The links of one run, shared by its devices."""
 
+    @property
+    def steady(self) -> bool:
+        """Whether nothing of them follows the time of day, or of the week; False: not known."""
+        return False
+
     @abstractmethod
     def duration_s(self, device: int, direction: Direction, size: int) -> float | None:
         """Return how long a transfer of `size` bytes takes, latency included.

@@ -38,6 +38,8 @@ class Lines:
         server: MakeLink,
         cell: MakeLink,
     ) -> None:
+        self.steady = not any(rates)
+        """Whether none of their capacities varies as time goes by."""
         self._cells = cells
         self._server_bps, *self._cells_bps = bps
         self._server: Line | None = None

@@ -43,6 +43,11 @@ class PolledLinks(Links):
         self._coming: list[_Upload] = []
         self._looking = False
 
+    @property
+    @override
+    def steady(self) -> bool:
+        return self._links.steady
+
     @override
     def duration_s(self, device: int, direction: Direction, size: int) -> float | None:
         return None

@@ -48,6 +48,11 @@ class SharedLinks(Links):
         self._lines = lines
         self._variation = variation
 
+    @property
+    @override
+    def steady(self) -> bool:
+        return all(lines.steady for lines in self._lines.values())
+
     def _total(self, size: int) -> float:
         """Return how many bytes move for a message of `size`."""
         return size + self._added

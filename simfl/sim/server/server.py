@@ -74,7 +74,7 @@ class Server:
         if not len(self.holders):
             raise InputError("no device of the fleet holds any training sample")
         waiting = Waiting(state, candidates, seeds)
-        silence = Silence(state, candidates)
+        silence = Silence(state, candidates, links.steady)
         devices = Devices(timeline, fleet, links, accounting.meter)
         planner = Planner(state, fleet, links, workload, seeds)
         probing = Probing(state, candidates, planner, devices, accounting)

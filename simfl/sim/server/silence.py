@@ -5,6 +5,9 @@ from simfl.sim.server.state import RunState
 
 IN_VAIN = 2_000
 """Participations in a row that bring no update, before the run is given up."""
+MANY_IN_VAIN, EACH_IN_VAIN = 20_000, 10
+"""So many, and so many of each device in the mean, are enough where one time is like another: of
+work that is called off after a second there are millions in a day."""
 
 DAY_S, WEEK_S = 86_400.0, 7 * 86_400.0
 """How long that lasts at the least: rates may follow the day, and who comes and goes the week."""
@@ -16,11 +19,13 @@ class Silence:
     Args:
         state: of the run.
         candidates: say whether anybody ever leaves.
+        steady: whether links are the same at any time.
     """
 
-    def __init__(self, state: RunState, candidates: Candidates) -> None:
+    def __init__(self, state: RunState, candidates: Candidates, steady: bool) -> None:
         self._state = state
         self._candidates = candidates
+        self._steady = steady
         self._in_vain, self._heard_s, self._heard_round = 0, 0.0, 0
 
     def over(self, heard: bool) -> None:
@@ -32,6 +37,13 @@ class Silence:
             self._in_vain, self._heard_s, self._heard_round = 0, state.timeline.now, state.round
         self._in_vain += not heard
         lasts_s = state.timeline.now - self._heard_s
+        many = max(MANY_IN_VAIN, EACH_IN_VAIN * len(self._candidates.able))
+        if self._in_vain >= many and self._steady and self._candidates.all_stay:
+            state.finish(
+                f"no update came from {MANY_IN_VAIN:,} participations or more, at times that are "
+                "all alike, and `rounds.stop` names no time"
+            )
+            return
         if self._in_vain < IN_VAIN or lasts_s < DAY_S:
             return
         if lasts_s >= WEEK_S or self._candidates.all_stay:

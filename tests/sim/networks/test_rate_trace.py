@@ -72,6 +72,7 @@ def test_rates_change_when_the_trace_says_so_by_hand(
     timeline = Timeline()
     links = bind(timeline, 3, tmp_path, **shared(where, write("0,1\n1,0.5\n2,2\n")))
     assert links.expected_s(0, "down", 2000) == 2.0  # nominal
+    assert not links.steady
     found = ends(timeline, links, [2000, 3000, 3000], [0.0, 10.0, 10.0])
     assert found == [2.25, 13.0, 13.0]
 

@@ -34,6 +34,16 @@ def test_a_run_in_which_nothing_comes_back_comes_to_an_end(policy, stop, why):
     assert world.server.timeline.now > 86_400
 
 
+def test_many_short_works_in_vain_are_enough_where_one_time_is_like_another(monkeypatch):
+    """A day of works that are called off after 0.1 s were 10 million: it took many minutes."""
+    monkeypatch.setattr("simfl.sim.server.silence.MANY_IN_VAIN", 500)
+    policy = {"name": "fedasync", "timeout": "0.1 s"}
+    network = {"name": "shared", "polling": "2 s"}
+    world = make(make_fleet(60, [1e4]), policy, stop=Stop(rounds=2), network=network)
+    assert str(world.server.why_finished).startswith("no update came from 500 participations")
+    assert world.server.timeline.now == pytest.approx(1.0)  # 600 of them, 60 at once
+
+
 @pytest.mark.parametrize(
     ("returns_day", "why"), [(3, "rounds"), (9, "no update came for more than a week")]
 )
