@@ -132,6 +132,7 @@ BROKEN = {
     "a file without a name in it": ("model: logistic_regression", "model: net.py", "6:8: model: unknown model 'net.py'; a model of your own is written 'net.py:Name'", ""),
     "a number of devices": ("    count: 20", "    number: 20", "9:5: fleet[0].number", "did you mean 'count'?"),
     "groups by name": (GOOD[GOOD.index("  - name: phones") : GOOD.index("training:")], "  phones: {count: 20}\n  tablets: {count: 10}\n", "8:3: fleet: ", "groups are a list: write `- name: phones`"),
+    "no space before a list": ("targets: [0.7]", "targets:[0.7]", "27:31: is no valid YAML", "; is the ': ' (a colon and a space) missing there?"),
     "indented too far": ("    count: 20", "      count: 20", "9:12: is no valid YAML", "or does this line begin too far to the right?"),
     "wrong type": ("training:\n  epochs: 10", "training: 10\nrounds:\n  epochs: 10", "23:1: ", "duplicate key 'rounds'"),
     "a number for a section": ("network: {}", "network: 10", "32:10: network", "network"),

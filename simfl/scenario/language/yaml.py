@@ -20,6 +20,8 @@ _FORBIDDEN = re.compile(
 )
 """Characters that YAML text can't hold, and byte order marks."""
 
+NO_COLON = "is the ': ' (a colon and a space) missing there?"
+
 
 def read_yaml(text: str, source: str, *, lines: bool = True) -> tuple[Any, dict[Location, Marks]]:
     """Return the plain data in YAML 1.2 `text`, and where each piece stands.
@@ -78,12 +80,14 @@ def _cure(error: yaml.MarkedYAMLError, text: str, what: str) -> str:
         return f"text that begins with {here} stands in quotes"
     if "alias" in what:
         return "text that begins with * stands in quotes"
-    if here == "[" and "flow mapping" in str(error.context):
-        return "between braces a path with brackets stands in quotes: 'fleet[0].compute'"
+    if "flow" in str(error.context):
+        return _cure_in_braces(here, text[: mark.index])
     if "block" in str(error.context):
-        return "compare its indentation, and its '-' if any, with the lines before it"
-    if "simple key" in str(error.context):
-        return "is the ': ' (a colon and a space) missing there?"
+        return _cure_in_lines(here)
+    if "<document start>" in str(error.problem):
+        return "compare its indentation with the first line's"
+    if "simple key" in str(error.context) or "unexpected ':'" in what:
+        return NO_COLON
     if "mapping values" in str(error.problem):
         if mark and ": " in text[mark.index - mark.column : mark.index]:
             return "text that has ': ' in it stands in quotes"
@@ -92,3 +96,23 @@ def _cure(error: yaml.MarkedYAMLError, text: str, what: str) -> str:
             "too far to the right?"
         )
     return ""
+
+
+def _cure_in_braces(here: str, before: str) -> str:
+    """Return what may mend what stands in braces or brackets, of which `here` was not expected."""
+    if not here:
+        return "is the } or ] missing that belongs to the last { or [?"
+    if here == "{" or (here == "[" and before.endswith((" ", "="))):
+        return NO_COLON
+    if here == "[":
+        return "between braces a path with brackets stands in quotes: 'fleet[0].compute'"
+    return ""
+
+
+def _cure_in_lines(here: str) -> str:
+    """Return what may mend lines below each other, of which `here` was not expected."""
+    if here and here in "}]":
+        return f"there is a {here} too many"
+    if here == ",":
+        return "lines end without a comma"
+    return "compare its indentation, and its '-' if any, with the lines before it"
