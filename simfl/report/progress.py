@@ -26,10 +26,21 @@ MOST_SHOWN = 12
 """Bars of finished runs stay while there are no more runs than that."""
 
 
-def text_of(progress: Progress, rounds: int | None) -> str:
-    """Return a line on a run that is to have so many rounds (None: not known)."""
+def has_begun(progress: Progress) -> bool:
+    """Whether a run does more than prepare itself; one that is resumed is not at its start."""
     begun = progress.time_s or progress.round or progress.waits_for or progress.ended
-    if not (progress.host_s and begun):  # one that is resumed is not at its start
+    return bool(progress.host_s and begun)
+
+
+def text_of(progress: Progress, rounds: int | None, left: str = "") -> str:
+    """Return a line on a run that is to have so many rounds (None: not known).
+
+    Args:
+        progress: how far it is.
+        rounds: how many it is to have.
+        left: how long the rest may take, in words ("": it is not told).
+    """
+    if not has_begun(progress):
         return "preparing"
     planned = f"/{rounds}" if rounds else ""
     quality = ""
@@ -39,9 +50,10 @@ def text_of(progress: Progress, rounds: int | None) -> str:
         quality = f"  loss {progress.loss:.4g}"
     ratio = progress.time_s / progress.host_s
     waits = f"; {progress.waits_for}" if progress.waits_for else ""
+    rest = f"  {left}" if left else ""
     return (
-        f"{formats.duration(progress.time_s)} virtual  round {progress.round}{planned}{quality}  "
-        f"{progress.host_s:.1f} s host ({f'{ratio:,.0f}' if ratio >= 1 else '<1'}x){waits}"
+        f"{formats.duration(progress.time_s)} virtual  round {progress.round}{planned}{quality}"
+        f"{rest}  {progress.host_s:.1f} s host ({f'{ratio:,.0f}' if ratio >= 1 else '<1'}x){waits}"
     )
 
 
@@ -55,7 +67,7 @@ class Board(Watch):
         self._jobs = jobs
         self._shares = [0.0] * len(jobs)
         self._done = 0
-        self._began = time.perf_counter()
+        self._began: tuple[float, float] | None = None
         if processes > 1:
             self.say(f"{len(jobs)} runs, {processes} at a time")
 
@@ -68,16 +80,30 @@ class Board(Watch):
         )
         self._shares[number] = 1.0 if progress.ended else min(share, 1.0)
         self._done += progress.ended
-        self.show(number, progress, text_of(progress, stop.rounds))
+        if self._began is None and has_begun(progress):
+            self._began = time.perf_counter(), self._share()
+        left = self.left() if len(self._jobs) == 1 else ""
+        self.show(number, progress, text_of(progress, stop.rounds, left))
+
+    def _share(self) -> float:
+        return sum(self._shares) / max(len(self._shares), 1)
+
+    def left(self) -> str:
+        """Return how long the rest may take ("": nobody knows yet).
+
+        Imports and data are loaded before the first of it, so it is counted from there.
+        """
+        since_s, before = self._began or (0.0, 1.0)
+        done = self._share() - before
+        if done < SURE or self._share() >= 1.0:
+            return ""
+        left_s = (time.perf_counter() - since_s) * (1 - self._share()) / done
+        return f"{formats.roughly(left_s)} left"
 
     def overall(self) -> str:
         """Return how many runs are done, and how long the rest may take."""
-        done = sum(self._shares) / max(len(self._shares), 1)
-        eta = ""
-        if SURE <= done < 1.0:
-            left_s = (time.perf_counter() - self._began) * (1 - done) / done
-            eta = f", {formats.roughly(left_s)} left"
-        return f"{self._done} of {len(self._jobs)} runs done{eta}"
+        left = self.left()
+        return f"{self._done} of {len(self._jobs)} runs done{f', {left}' if left else ''}"
 
     def say(self, text: str) -> None:
         """Show a line that stays."""

@@ -102,3 +102,25 @@ def test_without_an_accuracy_the_loss_is_told() -> None:
     assert shown.text_of(Progress(9.0, 2, None, 1.0), 12).startswith(
         "9.0 s virtual  round 2/12  1.0 s"
     )
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_how_long_it_may_take_leaves_out_what_was_loaded_before(
+    seeds: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One run told nothing of it; runs of seconds began with minutes, and were over at once."""
+    host = {"now_s": 1000.0}
+    monkeypatch.setattr("time.perf_counter", lambda: host["now_s"])
+    rounds = TINY["rounds"] | {"stop": {"rounds": 100}}
+    jobs = [
+        Job("v", Scenario.from_dict(TINY | {"rounds": rounds, "seed": seed}), tmp_path)
+        for seed in range(seeds)
+    ]
+    board = shown.Board()
+    board.begin(jobs, processes=1)
+    for now_s, round_ in (1060.0, 4), (1072.0, 4 + 6 * seeds):
+        host["now_s"] = now_s
+        board.tell(0, Progress(round_ * 9.0, round_, 0.5, now_s - 1000))
+    first, last = capsys.readouterr().err.splitlines()
+    assert "left" not in first
+    assert f"about {('3', '3.1')[seeds - 1]} min left" in last
