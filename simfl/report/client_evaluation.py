@@ -38,12 +38,18 @@ def _fine_tuned(
 ) -> list[tuple[str, ...]]:
     rows = [FINE_TUNED]
     for spread in evaluation.fine_tuned_spreads:
-        change = shown(spread.change)
-        change = f"+{change}" if spread.change > 0 else change
+        change = _change(spread.change, evaluation.measure)
         more = map(shown, (spread.std, spread.worst_tenth, spread.best_tenth))
         worse = formats.count(spread.worse)
         rows.append((spread.whom, shown(spread.mean), change, worse, *more))
     return list(zip(*rows, strict=True))
+
+
+def _change(change: float, measure: str) -> str:
+    """Return by how much a mean changes: of shares in percentage points."""
+    if math.isnan(change):
+        return formats.NOTHING
+    return f"{100 * change:+.1f} points" if measure == "accuracy" else f"{change:+.4g}"
 
 
 def _how(how: FineTuning) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,7 @@ def test_as_a_command(
     assert "on the samples that each client keeps aside" in told
     assert "after 2 epochs of fine-tuning on the samples that each client trains on" in told
     assert "mean change worse std" in told
+    assert re.search(r"everybody [\d.]+% [+-][\d.]+ points \d", told)
     assert (
         out.read_text()
         .splitlines()[0]
