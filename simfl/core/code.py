@@ -16,6 +16,8 @@ from inspect import getsourcefile
 from pathlib import Path
 from types import ModuleType, TracebackType
 
+from pydantic import PydanticUserError
+
 from simfl.errors import MEANT, InputError, nearest
 
 SIMFL = str(Path(__file__).parents[1]) + os.sep
@@ -104,6 +106,14 @@ def message_with_line(error: BaseException) -> str:
 
 def import_failure(error: BaseException) -> str:
     """Return what goes on where a name ends: why that can't be imported."""
+    if isinstance(error, PydanticUserError) and error.code == "model-field-missing-annotation":
+        _, untyped, *_ = str(error).split("`")
+        where = users_line(error.__traceback__)
+        return (
+            f"can't be imported: `{untyped}` has no type: an option is declared as in "
+            "`count: float = 0.5`, a constant as in `COUNT: ClassVar[float] = 0.5`"
+            f"{f' ({where})' if where else ''}"
+        )
     plain = isinstance(error, ImportError | AttributeError | InputError)
     kind = "" if plain else f"{type(error).__name__}: "
     return f"can't be imported: {kind}{message_with_line(error)}"

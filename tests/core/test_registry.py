@@ -169,7 +169,8 @@ def test_an_option_without_a_type_is_told_in_a_line(
     with pytest.raises(ScenarioError) as told:
         Scenario.from_dict({"fleet": {"count": 3}, "selection": "somebodys_untyped:Mine"})
     [line] = [line for line in str(told.value).splitlines() if "selection" in line]
-    assert "'somebodys_untyped:Mine' can't be imported: PydanticUserError: A non-ann" in line
+    assert "'somebodys_untyped:Mine' can't be imported: `greed = 2` has no type: an option" in line
+    assert line.endswith("somebodys_untyped.py:2)")
     assert "further information" not in str(told.value)
 
 
