@@ -56,17 +56,17 @@ NATURAL = "data: {dataset: {name: synthetic, clients: 30}}"
 CASES = {
     "more devices than natural clients": (
         GOOD.replace(PICTURES, NATURAL).replace("count: 8", "count: 200"),
-        "1:7: data.partition: partition 'natural' has 30 clients, fewer than the fleet's 200",
+        "1:7: data.partition: partition 'natural' has 30 clients with samples to train on, fewer",
     ),
     "more devices than one natural client": (
         GOOD.replace(PICTURES, NATURAL.replace("30", "1")),
-        "1:7: data.partition: partition 'natural' has 1 client, fewer than the fleet's 8 devices",
+        "1:7: data.partition: partition 'natural' has 1 client with samples to train on, fewer",
     ),
     "more devices than clients with numbers to learn": (
         GOOD.replace(PICTURES, "data: {dataset: {name: synthetic_regression, clients: 30}}")
         .replace("mlp", "mlp\ntraining: {loss: mean_squared_error}")
         .replace("count: 8", "count: 200"),
-        "1:7: data.partition: partition 'natural' has 30 clients, fewer than the fleet's 200",
+        "1:7: data.partition: partition 'natural' has 30 clients with samples to train on, fewer",
     ),
     "more devices than samples": (
         GOOD.replace("count: 8", "count: 999"),

@@ -45,8 +45,8 @@ class Natural(Partition):
             )
         elif clients > natural:
             yield (
-                f"partition {self.name!r} has {numbered(natural, 'client')}, fewer than "
-                f"the fleet's {numbered(clients, 'device')}"
+                f"partition {self.name!r} has {numbered(natural, 'client')} with samples to train "
+                f"on, fewer than the fleet's {numbered(clients, 'device')}"
             )
 
     def choose(self, natural: int, clients: int, rng: Rng) -> Ids:

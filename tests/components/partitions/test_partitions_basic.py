@@ -135,7 +135,7 @@ def test_natural_refuses_what_it_cannot_do(deal):
     with pytest.raises(InputError, match="clients of its own"):
         deal("natural", Source(np.zeros(5, dtype=np.int64), 1), 2)
     with pytest.raises(
-        InputError, match=r"3 clients, fewer than the fleet's 4 devices; .* for testing"
+        InputError, match=r"3 clients with .* on, fewer than the fleet's 4 devices; .* for testing"
     ):
         deal(
             "natural", Source(np.zeros(3, dtype=np.int64), 1, [np.array([i]) for i in range(3)]), 4
