@@ -2,6 +2,7 @@
 
 import textwrap
 from dataclasses import dataclass
+from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
@@ -98,11 +99,13 @@ def _type(field: FieldInfo) -> str:
         for name, sign in bounds.items()
         if getattr(mark, name, None) is not None
     ]
-    return f"{text} {', '.join(limits)}".strip()
+    number = text.removesuffix(" | null")
+    comma = "," if limits and "such as" in number else ""
+    return f"{number}{comma} {', '.join(limits)}".strip() + text[len(number) :]
 
 
 def _annotation(annotation: Any) -> str:
-    names = {bool: "true or false", int: "whole number", float: "number", str: "text"}
+    names = {bool: "true or false", int: "whole number", float: "number", str: "text", Path: "path"}
     if annotation in names:
         return names[annotation]
     if annotation in (None, NoneType):
