@@ -44,17 +44,16 @@ def by_variant(results: Iterable[RunResult]) -> dict[str, list[RunResult]]:
     """
     results = list({run.folder.resolve(): run for run in results}.values())
     several = len({run.name for run in results}) > 1
-    names = [f"{run.name}/{run.variant}" if several else run.variant for run in results]
+    named = [(f"{run.name}/{run.variant}" if several else run.variant, run) for run in results]
     by_name: dict[str, list[RunResult]] = {}
-    for name, run in zip(names, results, strict=True):
+    for name, run in named:
         by_name.setdefault(name, []).append(run)
     more = {name: _differences(runs) for name, runs in by_name.items()}
-    paired = list(zip(names, results, strict=True))
-    names = [name + more[name].get(_made(run), "") for name, run in paired]
-    runs_by_seed = Counter(zip(names, (run.seed for run in results), strict=True))
+    named = [(name + more[name].get(_made(run), ""), run) for name, run in named]
+    runs_by_seed = Counter((name, run.seed) for name, run in named)
     repeated = {name for (name, _), count in runs_by_seed.items() if count > 1}
     groups: dict[str, list[RunResult]] = {}
-    for name, run in zip(names, results, strict=True):
+    for name, run in named:
         where = f" in {_place(run)}" if name in repeated else ""
         groups.setdefault(name + where, []).append(run)
     return groups
