@@ -40,23 +40,28 @@ def show_plan(
     """
     refuse({job.variant: job.scenario for job in jobs}, trains=not options.time_only)
     how = (options.time_only, options.log, options.compress_log)
-    runs: list[tuple[str, Estimate]] = []
-    for job in jobs:
-        kept = is_kept(job, options, overwrite, go_on)
-        fate = (REUSED if is_finished(job.folder) else "gone on with") if kept else ""
-        runs.append((fate, estimate(job.scenario, *how)))
+    runs = [
+        (job, _fate(job, options, overwrite, go_on), estimate(job.scenario, *how)) for job in jobs
+    ]
     if as_json:
-        typer.echo(json.dumps([_facts(*run) for run in zip(jobs, runs, strict=True)], indent=2))
+        typer.echo(json.dumps([_facts(*run) for run in runs], indent=2))
         return
     groups: dict[str, list[tuple[str, Estimate]]] = {}
-    for job, run in zip(jobs, runs, strict=True):
-        groups.setdefault(job.variant, []).append(run)
+    for job, fate, cost in runs:
+        groups.setdefault(job.variant, []).append((fate, cost))
     width = max(map(len, groups))
     for variant, own in groups.items():
         typer.echo(f"{variant:{width}}  {_told(own)}")
-    left = [cost for fate, cost in runs if fate != REUSED]
+    left = [cost for _, fate, cost in runs if fate != REUSED]
     nothing = f"{formats.plural(len(jobs), 'run')}: nothing is left to do"
     typer.echo(_in_all(left, options) if left else nothing)
+
+
+def _fate(job: "Job", options: "Options", overwrite: bool, go_on: bool) -> str:
+    """Return what becomes of the run in a job's folder ("": the job is made)."""
+    if not is_kept(job, options, overwrite, go_on):
+        return ""
+    return REUSED if is_finished(job.folder) else "gone on with"
 
 
 def _in_all(estimates: Sequence[Estimate], options: "Options") -> str:
@@ -79,9 +84,8 @@ def _in_all(estimates: Sequence[Estimate], options: "Options") -> str:
     )
 
 
-def _facts(job: "Job", run: tuple[str, Estimate]) -> dict[str, Any]:
+def _facts(job: "Job", fate: str, cost: Estimate) -> dict[str, Any]:
     """Return what will become of a run, for programs."""
-    fate, cost = run
     place = {"variant": job.variant, "seed": job.scenario.seed, "folder": str(job.folder)}
     return {**place, "fate": fate or "made", **asdict(cost)}
 
