@@ -163,8 +163,22 @@ class Plot:
         )
 
     def __str__(self) -> str:
-        shapes, self._shapes = self._shapes, []
-        self._shapes.append('<g class="xs">')
+        side = (
+            f'<text class="name mid" transform="translate(12,{(TOP + self._bottom) / 2:.0f})'
+            f' rotate(-90)">{escape(self._y.label)}</text>'
+            if self._y.label
+            else ""
+        )
+        return (
+            f'<svg viewBox="0 0 {self._width} {self._height}" width="{self._width}" role="img" '
+            f'aria-label="{escape(self._title)}" data-x="{escape(self._zoomable())}">'
+            f"<desc>{escape(self._described())}</desc>"
+            f'{self._frame()}{side}<g class="area">{"".join(self._shapes)}</g></svg>'
+        )
+
+    def _frame(self) -> str:
+        """Return what lies below all that is drawn: grid, ticks, and the name across."""
+        drawn, self._shapes = self._shapes, ['<g class="xs">']
         for value, text in self._x.ticks:
             at, _ = self._at(value, self._y.low)
             if self._x.names:
@@ -182,19 +196,8 @@ class Plot:
             self._write(self._left - 6, up + 4, text, "tick end")
         middle = (self._left + self._right) / 2
         self._write(middle, self._bottom + 34, self._x.label, "name mid")
-        frame, self._shapes = self._shapes, shapes
-        side = (
-            f'<text class="name mid" transform="translate(12,{(TOP + self._bottom) / 2:.0f})'
-            f' rotate(-90)">{escape(self._y.label)}</text>'
-            if self._y.label
-            else ""
-        )
-        return (
-            f'<svg viewBox="0 0 {self._width} {self._height}" width="{self._width}" role="img" '
-            f'aria-label="{escape(self._title)}" data-x="{escape(self._zoomable())}">'
-            f"<desc>{escape(self._described())}</desc>"
-            f'{"".join(frame)}{side}<g class="area">{"".join(shapes)}</g></svg>'
-        )
+        frame, self._shapes = self._shapes, drawn
+        return "".join(frame)
 
     def _described(self) -> str:
         """Say what the axes show, to those who can't see them."""
