@@ -28,8 +28,6 @@ from simfl.errors import SimflError
 _UsageError: type[Exception] = next(
     base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
 )
-
-
 GONE = "the folder that simfl was called in is gone"
 
 

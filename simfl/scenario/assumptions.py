@@ -31,8 +31,6 @@ DECISIVE = {
     "rounds": ("clients", "stop"),
 }
 """Besides those of the fleet: keys whose defaults decide what comes out, by section."""
-
-
 SEEDS = (("seed",), ("seeds",))
 """What each run has, wherever it was said."""
 

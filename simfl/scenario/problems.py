@@ -20,6 +20,9 @@ from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.parts.part import WORKED_OUT
 from simfl.scenario.wording import message_of
 
+_OTHER_KIND = re.compile("expected a (list|mapping).*, got ")
+_MISSING = "missing key"
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -119,10 +122,6 @@ def _when_worked_out(owner: type[BaseModel] | None, key: Key) -> str:
     """Return when a key can be left out, of one that sometimes can."""
     field = None if owner is None else by_name(owner, str(key))
     return "" if field is None or WORKED_OUT not in field.metadata else f": {field.description}"
-
-
-_OTHER_KIND = re.compile("expected a (list|mapping).*, got ")
-_MISSING = "missing key"
 
 
 def merged(document: Document, problems: Sequence[Problem]) -> list[Problem]:

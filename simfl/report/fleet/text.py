@@ -24,8 +24,6 @@ _NUMBERS: dict[str, tuple[str, tuple[Unit, ...]]] = {
     "samples": ("samples held", (("", 1.0),)),
     "round": ("full round", _ROUNDS),
 }
-
-
 NAME = 16
 """Columns of a group's name, at most, where there is little room."""
 
