@@ -43,6 +43,7 @@ class GroupFacts:
         in_time: share that can finish the full workload by the deadline (NaN: there is none).
         without_data: devices that hold no samples and never take part.
         without_memory: devices that can't hold the training in memory.
+        attackers: devices that attack.
     """
 
     name: str
@@ -53,6 +54,7 @@ class GroupFacts:
     in_time: float
     without_data: int
     without_memory: int
+    attackers: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,9 +48,12 @@ def survey(builder: Builder) -> FleetFacts:
     limit_s = server.deadline_s(policy.yardstick)
     enforced_s = limit_s if policy.enforces else math.inf
     holds = np.array([fleet.can_hold(i, settings.memory_bytes) for i in range(len(fleet))])
+    attacks = np.zeros(len(fleet), dtype=np.bool_)
+    for clients, _ in scenario.attackers.values():
+        attacks[clients.start : clients.stop] = True
     members = {group.name: group.first + np.arange(group.count) for group in fleet.groups}
     weeks = {group.name: _week(group) for group in builder.drawn_fleet().groups}
-    facts_of = partial(_facts, columns=columns, limit_s=limit_s, holds=holds)
+    facts_of = partial(_facts, columns=columns, limit_s=limit_s, holds=holds, attacks=attacks)
     groups = [facts_of(name, own, float(weeks[name].share.mean())) for name, own in members.items()]
     if len(groups) > 1:
         weights = [group.count for group in groups]
@@ -158,6 +161,7 @@ def _facts(
     columns: Mapping[str, Floats],
     limit_s: float,
     holds: NDArray[np.bool_],
+    attacks: NDArray[np.bool_],
 ) -> GroupFacts:
     """Return what is known of a group, or of all devices.
 
@@ -168,6 +172,7 @@ def _facts(
         columns: `(n,)` numbers of the fleet's devices, by name.
         limit_s: how long a round lasts (inf: there is no limit).
         holds: `(n,)` whether training fits into a device's memory.
+        attacks: `(n,)` whether a device does.
     """
     able = devices[columns["samples"][devices] > 0]
     late = columns["round"][able] > limit_s * (1 + ROUNDING)
@@ -186,6 +191,7 @@ def _facts(
         in_time=float(1 - late.mean()) if len(able) and math.isfinite(limit_s) else math.nan,
         without_data=len(devices) - len(able),
         without_memory=int((~holds[devices]).sum()),
+        attackers=int(attacks[devices].sum()),
     )
 
 

@@ -68,10 +68,10 @@ def _lines(groups: list[GroupFacts], timed: bool, range_: str) -> list[tuple[str
     lines.append(("online", [formats.percent(group.online) for group in groups]))
     if timed:
         lines.append(("by the deadline", [formats.percent(group.in_time) for group in groups]))
-    for name, what in (("without data", "without_data"), ("without memory", "without_memory")):
+    for what in ("attackers", "without_data", "without_memory"):
         counts = [getattr(group, what) for group in groups]
         if any(counts):
-            lines.append((name, [formats.count(count) for count in counts]))
+            lines.append((what.replace("_", " "), [formats.count(count) for count in counts]))
     return lines
 
 

@@ -217,7 +217,7 @@ def test_groups_and_availability() -> None:
     found = facts(
         fleet=[
             {"name": "phones", "count": 20, "availability": on_off},
-            {"name": "boards", "count": 10},
+            {"name": "boards", "count": 10, "attack": "sign_flip"},
         ]
     )
     phones, boards, everybody = found.groups
@@ -226,6 +226,7 @@ def test_groups_and_availability() -> None:
     assert boards.online == 1.0
     assert everybody.online == pytest.approx((20 * phones.online + 10) / 30)
     assert boards.numbers["uplink"].p50 == math.inf
+    assert [group.attackers for group in found.groups] == [0, 10, 10]
     assert found.as_dict()["groups"][1]["numbers"]["uplink"]["p50"] is None
 
 
