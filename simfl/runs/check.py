@@ -60,6 +60,8 @@ def _examine(law: Law, records: Records) -> Finding:
         words = f"not checked: the run was recorded with --log {records.log}"
         return Finding(law.name, skipped=words)
     try:
+        if unknown := law.unknown(records):
+            return Finding(law.name, skipped=f"not checked: {unknown}")
         violation = next(law.violations(records), "")
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         violation = f"the folder is not of the form expected ({type(error).__name__}: {error})"

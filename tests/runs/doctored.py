@@ -159,7 +159,7 @@ FORGED: dict[str, tuple[str, Callable[[Path], Any], str]] = {
         "late, but came at",
     ),
     "after the end": (
-        "deadlines",
+        "end",
         lambda f: in_log(f, "round_end", put("t", 5000.0), -1),
         "the run stops at 3600.0 s",
     ),

@@ -6,14 +6,17 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from pydantic import Field
 
 from simfl import Options, Scenario, load, run
 from simfl.cli import main
+from simfl.core.units import Duration
 from simfl.errors import InputError
 from simfl.runs.check import check
 from simfl.runs.folder.folder import event_lines
 from simfl.runs.folder.tables import read_table
 from simfl.runs.laws import LAWS
+from simfl.sim.policies.synchronous import Synchronous
 from tests.runs.doctored import FORGED, in_log, put
 from tests.tiny import TINY
 
@@ -125,6 +128,21 @@ def test_the_run_to_be_doctored_has_something_of_everything(busy: Path) -> None:
 def test_a_run_without_training(tmp_path: Path) -> None:
     [result] = run(Scenario.from_dict(BUFFERED), tmp_path, Options(time_only=True))
     assert broken(result.folder) == {}
+
+
+class Patient(Synchronous):
+    """A user's own policy, with an option that is called as one of simfl's."""
+
+    timeout: Duration = Field(1e-3, description="after which it looks again")
+
+
+def test_deadlines_of_a_users_own_policy_are_not_guessed_at(tmp_path: Path) -> None:
+    """Everybody who arrived was told to have been due after an option of the same name."""
+    scenario = {**TINY, "rounds": {**TINY["rounds"], "policy": f"{__name__}:Patient"}}
+    [result] = run(Scenario.from_dict(scenario), tmp_path, Options(time_only=True))
+    found = {finding.law: finding for finding in check(result.folder)}
+    assert not any(finding.violation for finding in found.values())
+    assert found["deadlines"].skipped.startswith("not checked: only the code of ")
 
 
 @pytest.mark.parametrize("name", FORGED)

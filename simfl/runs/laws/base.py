@@ -46,9 +46,11 @@ class Law:
         violations: yields where it is broken.
         finished: whether it is about runs that have ended only.
         full_log: whether it is about what only a full event log says.
+        unknown: returns what of a run it would have to know, and does not ("": it knows enough).
     """
 
     name: str
     violations: Callable[[Records], Violations]
     finished: bool = False
     full_log: bool = True
+    unknown: Callable[[Records], str] = lambda _: ""

@@ -5,12 +5,17 @@ from itertools import pairwise
 from typing import Any
 
 from simfl.core.units import DURATION, parse_quantity
-from simfl.core.words import numbered
+from simfl.core.words import few, numbered
 from simfl.errors import UnitError
 from simfl.runs.folder.folder import CLIENTS, EVENTS, ROUNDS
 from simfl.runs.folder.records import Records
 from simfl.runs.laws.base import DELIVERED, ENDS, PHASES, Violation, Violations
 from simfl.sim.timeline import ROUNDING
+
+KNOWN = frozenset(
+    {"synchronous", "semi_synchronous", "fedbuff", "fedasync", "tiered", "hierarchical"}
+)
+"""Policies whose deadlines are known here, by name."""
 
 
 def clock(records: Records) -> Violations:
@@ -76,7 +81,6 @@ def deadlines(records: Records) -> Violations:
             yield Violation(CLIENTS, number, f"arrived at {end_s} s, but was due at {due_s} s")
         if waits and part["outcome"] == "late" and end_s is not None:
             yield Violation(CLIENTS, number, f"late, but came at {end_s} s, due at {due_s} s")
-    yield from _stop(records)
 
 
 def _first_called_off_s(records: Records) -> dict[int, float]:
@@ -93,7 +97,14 @@ def _first_called_off_s(records: Records) -> dict[int, float]:
     return shown_s
 
 
-def _stop(records: Records) -> Violations:
+def own_deadlines(records: Records) -> str:
+    """Return whose rounds `deadlines` does not know: those of somebody's own policies."""
+    names = {records.policy(part["round"])["name"] for part in records.clients}
+    own = sorted(names - KNOWN)
+    return f"only the code of {few(own)} says when its clients are late" if own else ""
+
+
+def end(records: Records) -> Violations:
     """Nothing happens after the run should have stopped."""
     stop = records.scenario["rounds"]["stop"]
     limit_s = duration(stop.get("time"))
