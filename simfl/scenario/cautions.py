@@ -11,6 +11,7 @@ from simfl.components.compressors.top_k import TopK
 from simfl.components.filters.cmfl import Cmfl
 from simfl.components.models import linear_layers
 from simfl.core.at_work import users_own
+from simfl.core.blame import blaming
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from simfl.scenario.distributions import Constant, Draw
@@ -79,7 +80,7 @@ def _of_aggregation(scenario: Scenario) -> Iterator[Caution]:
     if policy.goes_with and path[0] not in scenario.model_fields_set:
         suited = " or ".join(policy.goes_with)
         yield path, f"{aggregator.name}, not given; policy {policy.name!r} goes with {suited}"
-    elif aggregator.discounts_stale and not policy.may_be_stale and not users_own([policy]):
+    elif aggregator.discounts_stale and not policy.may_be_stale:
         yield path, f"its discount is without effect: under {policy.name!r} no update is stale"
 
 
@@ -108,14 +109,14 @@ def _of_privacy(scenario: Scenario) -> Iterator[Caution]:
 def _of_quorum(scenario: Scenario) -> Iterator[Caution]:
     """Yield a quorum that is not once there in a week, as far as availability tells."""
     rounds, groups = scenario.rounds, scenario.fleet
-    if not rounds.policy.has_quorum or users_own(
-        [rounds.policy, *(g.availability for g in groups)]
-    ):
+    if not rounds.policy.has_quorum or users_own([group.availability for group in groups]):
         return
     if rounds.policy.has_edges and rounds.min_clients is None:
         return  # no edge waits for more clients than it has, which only the drawn fleet tells
-    seeds, asked = Seeds(scenario.seed), rounds.policy.quorum(rounds.clients)
+    seeds = Seeds(scenario.seed)
     try:
+        with blaming(rounds.policy, "telling its quorum", told_as=InputError):
+            asked = rounds.policy.quorum(rounds.clients)
         schedules = [
             (
                 group.availability.schedule(group.count, group.name, seeds, scenario.root),

@@ -15,6 +15,7 @@ from simfl.report.page.notes import notes
 from simfl.runs.results.compare import compare
 from simfl.scenario.cautions import cautions
 from simfl.scenario.language.place import dotted
+from simfl.sim.policies.synchronous import Synchronous
 from simfl.training.flat import build
 from simfl.training.flops import training_flops
 from tests.counting import calls
@@ -80,6 +81,17 @@ def test_a_quorum_that_is_not_there_in_a_week_is_told() -> None:
     estimated = told(fleet=many, rounds=all_of_them)["rounds.min_clients"]
     assert re.search(r"in a week never more than about \d+ of 400 devices", estimated)
     assert "rounds.min_clients" not in told(fleet=SELDOM, rounds={"policy": "fedbuff"})
+
+
+class Patient(Synchronous):
+    """A user's own policy, which says by its class how it waits."""
+
+
+def test_a_policy_of_ones_own_is_asked_how_it_waits() -> None:
+    """Only simfl's were: nothing was told of a quorum that is never there, or an idle discount."""
+    own = TINY["rounds"] | {"policy": f"{__name__}:Patient", "min_clients": SELDOM["count"]}
+    assert list(told(fleet=SELDOM, rounds=own)) == ["rounds.min_clients"]
+    assert list(under(own["policy"], aggregation="fedbuff")) == ["aggregation"]
 
 
 def test_a_quorum_that_is_soon_there_is_not_looked_for_through_a_week() -> None:
