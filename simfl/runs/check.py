@@ -1,10 +1,10 @@
 """Whether a run's folder obeys the laws of `simfl.runs.laws`: an examiner that trusts nobody."""
 
+import os
 from dataclasses import dataclass
-from pathlib import Path
 
 from simfl.errors import RunError
-from simfl.runs.folder.folder import require_run
+from simfl.runs.folder.folder import given_run
 from simfl.runs.folder.records import Records
 from simfl.runs.laws import LAWS, Law
 
@@ -36,7 +36,7 @@ class Finding:
         return f"{self.law + ' ':.<18} {words}"
 
 
-def check(folder: Path) -> list[Finding]:
+def check(folder: str | os.PathLike[str]) -> list[Finding]:
     """Hold a run's folder to every law; of one that has not finished, what can be checked.
 
     Only the folder is read: nothing is run, and no code that the scenario names is imported.
@@ -44,7 +44,7 @@ def check(folder: Path) -> list[Finding]:
     Raises:
         InputError: `folder` is no run folder.
     """
-    require_run(folder)
+    folder = given_run(folder)
     try:
         records = Records.read(folder)
     except (ValueError, RunError, OSError, RecursionError) as error:

@@ -15,12 +15,11 @@ from simfl.errors import InputError
 from simfl.runs.folder.folder import (
     PROVENANCE,
     SCENARIO,
-    SUCH_AS,
+    given_run,
     is_finished,
     is_run,
     read_provenance,
     remove_halves,
-    require_run,
     write_json,
 )
 from simfl.runs.folder.lock import locked
@@ -95,10 +94,8 @@ def resume(
         InputError: `folder` holds no run, or another process works on it.
         RunError: the replay differs from the log.
     """
-    require_kind("folder", folder, str | os.PathLike, f"a run folder such as {SUCH_AS!r}")
+    folder = given_run(folder)
     require_kind("options", options, Options | None, "Options such as Options(jobs=2)")
-    folder = Path(folder)
-    require_run(folder)
     if is_finished(folder):
         return RunResult(folder)
     recorded = read_provenance(folder)

@@ -218,6 +218,10 @@ def test_an_unfinished_run_whose_clock_runs_back(busy: Path) -> None:
 def test_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(InputError, match="is not a run folder"):
         check(tmp_path)
+    with pytest.raises(InputError, match="is not a run folder"):
+        check(str(tmp_path))
+    with pytest.raises(InputError, match="folder: expected a run folder"):
+        check(5)  # type: ignore[arg-type]
     assert main(["check", str(tmp_path / "nowhere")]) == 2
     assert "nowhere: no such folder" in capsys.readouterr().err
 

@@ -1,13 +1,14 @@
 """A run's folder: written as the run goes on, readable after ``kill -9`` at any moment."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from simfl.core.arguments import called
+from simfl.core.arguments import called, require_kind
 from simfl.core.files import remove_abandoned, write_output
 from simfl.core.words import few
 from simfl.errors import InputError
@@ -19,8 +20,6 @@ REPORT, TRACE = "report.html", "trace.json"
 PAST = "past-*.yaml"
 """Matches `past_names`."""
 CHECKPOINT = "checkpoint"
-SUCH_AS = "runs/NAME/default/seed-0"
-"""What messages show as a run's folder."""
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -150,6 +149,18 @@ def require_run(folder: Path) -> None:
     raise InputError(
         f"{folder} is not a run folder{f'; below it there are {runs}' if runs else ''}"
     )
+
+
+def given_run(folder: str | os.PathLike[str]) -> Path:
+    """Return the run's folder that a caller of simfl names; a result may be given for it.
+
+    Raises:
+        InputError: it is none.
+    """
+    example = "a run folder such as 'runs/NAME/default/seed-0'"
+    require_kind("folder", folder, str | os.PathLike, example)
+    require_run(Path(folder))
+    return Path(folder)
 
 
 def past_names(forks: int) -> list[str]:

@@ -6,16 +6,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from simfl.core.arguments import require_kind
 from simfl.core.words import natural
 from simfl.errors import InputError
 from simfl.runs.folder.folder import (
     PROVENANCE,
-    SUCH_AS,
+    given_run,
     is_run,
     read_json,
     refuse_torn,
-    require_run,
     study_folder,
     usual_place,
 )
@@ -28,9 +26,7 @@ def load(folder: str | os.PathLike[str]) -> RunResult:
     Raises:
         InputError: it is not one.
     """
-    require_kind("folder", folder, str | os.PathLike, f"a run folder such as {SUCH_AS!r}")
-    require_run(Path(folder))
-    return RunResult(Path(folder))
+    return RunResult(given_run(folder))
 
 
 def find_runs(paths: Sequence[Path]) -> list[RunResult]:
