@@ -106,7 +106,9 @@ class Selection:
             view = self._view(k, among, round_, turn, part)
             if not self.waiting.anyone(among):
                 return Counter()
-        yield from self.waiting.unless_time_is_up()
+        if self.state.time_is_up:
+            yield from self.waiting.unless_time_is_up()
+            return Counter()  # others may be there by now
         chosen = Counter(self.coordinator.select(view, reports, k))
         self._check(chosen)
         self.accounting.select(k, chosen, tier, edge)

@@ -214,7 +214,9 @@ class Server:
 
     def follow(self, settings: Settings, workload: Workload | None = None) -> None:
         """Go by other rules from now on; where no `workload` is given, by the same."""
-        self.state.settings = settings
+        was_up, self.state.settings = self.time_is_up, settings
+        if was_up:  # there may be more time now
+            self.stir()
         self._planner.follow(workload)
         dismissed = self.candidates.dismissed
         self.candidates.readmit([n for n in dismissed if not self._planner.refuses(n)])

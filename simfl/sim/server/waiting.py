@@ -32,7 +32,8 @@ def _everybody() -> None:
 class Waiting:
     """Waits until devices are there; ends the run when nobody ever will be.
 
-    Once time is up nobody is there: who waits then does so until the end, which interrupts it.
+    Once time is up nobody is there: who waits then does so until the end, or until a fork gives the
+    run more time.
 
     Args:
         state: of the run.
@@ -106,9 +107,9 @@ class Waiting:
         yield from self.unless_time_is_up()
 
     def unless_time_is_up(self) -> Waits:
-        """Go on at once, or never if the run may only do what is due at this very instant."""
-        if self._state.time_is_up and not self._state.finished:
-            yield self._state.timeline.event()
+        """Go on at once, or not before there is time for more than is due at this very instant."""
+        while self._state.time_is_up and not self._state.finished:
+            yield self._state.change
 
     def until_change(self) -> Waits:
         """Wait once nobody who was asked found anything useful to do, until something changes."""

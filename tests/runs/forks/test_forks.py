@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simfl import Options
+from simfl import Options, run
 from simfl.cli import main
 from simfl.errors import InputError
 from simfl.runs.folder.folder import read_json
@@ -16,6 +16,7 @@ from simfl.runs.verify import verify
 from tests.run_folders import COMPUTED, broken, computed, events, files
 from tests.runs.forks.forked_runs import CHANGES, FEDBUFF, Ran, instant, shares
 from tests.runs.interruptions import EAGER
+from tests.tiny import TINY
 
 
 @pytest.mark.parametrize("share", [0.05, 0.45, 0.9])
@@ -27,6 +28,35 @@ def test_without_a_change_the_end_is_the_same(
     assert caplog.messages == [f"nothing is changed, the fork of {whole} will be that run again"]
     resume(there, EAGER)
     assert computed(there) == computed(whole)
+
+
+@pytest.mark.parametrize("policy", ["hierarchical", "fedasync"])
+def test_who_waited_as_time_was_up_goes_on_where_a_fork_has_more(
+    tmp_path: Path, policy: str
+) -> None:
+    """The two take 30 s, the second a hair more, between which the fork begins."""
+    rounds = {"clients": 2, "policy": policy, "stop": {"time": "30 s"}}
+    if policy == "hierarchical":
+        rounds["policy"] = {"name": policy, "edges": 2}
+    scenario = {
+        **TINY,
+        "data": {"dataset": {**TINY["data"]["dataset"], "samples": 60}},
+        "fleet": [
+            {"name": speed, "count": 1, "compute": f"{speed} samples/s"}
+            for speed in ("1", "0.9999999999999999")
+        ],
+        "training": {"epochs": 1},
+        "rounds": rounds,
+        "aggregation": "fedavg" if policy == "hierarchical" else policy,
+    }
+    short = run(scenario, tmp_path / "short", Options(time_only=True))[0].folder
+    there = fork(short, 30.0, ["rounds.stop.time=95 s"])
+    resume(there)
+    rounds["stop"] = {"time": "95 s"}
+    long = run(scenario, tmp_path / "long", Options(time_only=True))[0].folder
+    sent = [[(e["t"], e["client"]) for e in events(f, "dispatched")] for f in (there, long)]
+    assert sent[0] == sent[1]
+    assert len(sent[0]) == 8
 
 
 @pytest.mark.parametrize("name", CHANGES)
