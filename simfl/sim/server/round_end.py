@@ -9,6 +9,7 @@ from simfl.core.target import target_facts
 from simfl.sim.coordinator import Aggregated, Coordinator
 from simfl.sim.server.accounting import Accounting
 from simfl.sim.server.state import RunState
+from simfl.sim.timeline import ROUNDING
 
 
 @dataclass(eq=False)
@@ -89,7 +90,8 @@ class RoundEnd:
             return "rounds"
         if stop.size is not None and self.accounting.total_bytes >= stop.size:
             return "bytes"
-        if stop.energy_j is not None and self.accounting.total_energy_j >= stop.energy_j:
+        spent_j = self.accounting.total_energy_j * (1 + ROUNDING)  # a sum of many
+        if stop.energy_j is not None and spent_j >= stop.energy_j:
             return "energy"
         if state.time_is_up and not more:
             return "time"

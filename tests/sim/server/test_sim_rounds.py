@@ -5,7 +5,7 @@ import pytest
 
 from simfl.components.selectors.base import Probe
 from simfl.errors import InputError, RunError
-from simfl.sim.fleet import DeviceGroup, Fleet
+from simfl.sim.fleet import DeviceGroup, Fleet, Power
 from simfl.sim.server.candidates import Candidates
 from simfl.sim.server.server import Server
 from simfl.sim.server.settings import Stop
@@ -220,6 +220,14 @@ def test_stop_by_rounds_accuracy_and_bytes():
     assert (world.server.why_finished, len(world.rounds)) == ("bytes", 4)
     world = make(make_fleet(1), stop=Stop(rounds=2, time_s=1e9))
     assert world.server.why_finished == "rounds"
+
+
+def test_a_run_ends_at_its_energy_though_rounding_keeps_the_sum_below():
+    """Eight rounds of 0.1 J are less than 0.8 J as floats: there was a ninth."""
+    fleet = make_fleet(1, power=Power(compute=0.01))
+    world = make(fleet, stop=Stop(energy_j=0.8))
+    assert sum(row.energy_j for row in world.rounds) < 0.8
+    assert (world.server.why_finished, len(world.rounds)) == ("energy", 8)
 
 
 def test_the_last_model_is_always_judged():
