@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.build.kept_aside import hold_out, keep_aside, pooled, shuffled
+from simfl.build.shared_data import DataKey, held
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import ClientData, OnDemand, Samples, side_by_side
 from simfl.components.datasets.rearrange import rearranged
@@ -73,9 +74,8 @@ def federate(
         lazy = dataset.lazy(clients, seeds)
     if lazy is not None:
         return lazy, _sound_test(dataset, lazy)
-    corpus = _loaded(dataset, folder, seeds)
-    if partition.pools_test:
-        corpus = pooled(corpus)
+    key = DataKey(dataset, partition.pools_test, folder)
+    corpus = held(key) or loaded(key, seeds)
     dealt = _deal(dataset, partition, corpus, clients, seeds)
     names = None
     if partition.deals_natural:
@@ -89,24 +89,29 @@ def federate(
     return _client_by_client(corpus, train, validation, names), corpus.test
 
 
-def _loaded(dataset: Dataset, folder: Path | None, seeds: Seeds) -> Corpus:
-    """Return the samples of `dataset`, once they are found to be sound.
+def loaded(key: DataKey, seeds: Seeds) -> Corpus:
+    """Return the samples of a data set, once they are found to be sound.
+
+    Args:
+        key: which.
+        seeds: the run's root of randomness.
 
     Raises:
         Unfit: the files are missing, there is no room for them, or nothing can be learned from
             them.
     """
+    dataset = key.dataset
     try:
         with blaming(dataset, "being loaded", told_as=InputError):
             require_memory(_least_bytes(dataset), f"data set {dataset.name!r}")
             quiet = np.errstate(over="ignore", invalid="ignore")  # what isn't finite is told of
             with quiet, _chance_of(dataset, seeds, "data"):
-                corpus = dataset.load(folder, seeds)
+                corpus = dataset.load(key.folder, seeds)
             expect(isinstance(corpus, Corpus), "a Corpus", type(corpus).__name__)
             require_sound(dataset, corpus)
     except InputError as error:
         raise Unfit("dataset", str(error)) from error
-    return corpus
+    return pooled(corpus) if key.pooled else corpus
 
 
 def _chance_of(
@@ -189,12 +194,13 @@ def _client_by_client(
 ) -> ClientData:
     """Lay each client's samples side by side: its batches are gathered faster from there.
 
-    Samples that nobody holds are left behind.  Where some have several owners nothing is moved.
+    Samples that nobody holds are left behind.  Where some have several owners, or other processes
+    share them, nothing is moved.
     """
     samples = corpus.train
     parts = [part for pair in zip(train, validation, strict=True) for part in pair]
     order = np.concatenate(parts)
-    if np.bincount(order, minlength=len(samples)).max() <= 1:
+    if not corpus.shared and np.bincount(order, minlength=len(samples)).max() <= 1:
         rows = side_by_side(parts)
         samples = rearranged(samples, order, in_place=corpus.disposable)
         train, validation = rows[::2], rows[1::2]

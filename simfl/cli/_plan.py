@@ -12,7 +12,7 @@ from simfl.core.machine.limits import cores
 from simfl.report import formats
 from simfl.runs.estimate import ROUNDS, Estimate, estimate
 from simfl.runs.folder.folder import is_finished
-from simfl.runs.many import cores_each, planned
+from simfl.runs.many import cores_each, planned, shared_bytes
 from simfl.runs.run_jobs import is_kept
 from simfl.scenario.checks import refuse
 
@@ -52,7 +52,7 @@ def show_plan(
     width = max(map(len, groups))
     for variant, own in groups.items():
         typer.echo(f"{variant:{width}}  {_told(own)}")
-    left = [cost for _, fate, cost in runs if fate != REUSED]
+    left = [(job, cost) for job, fate, cost in runs if fate != REUSED]
     nothing = f"{formats.plural(len(jobs), 'run')}: nothing is left to do"
     typer.echo(_in_all(left, options) if left else nothing)
 
@@ -64,11 +64,12 @@ def _fate(job: "Job", options: "Options", overwrite: bool, go_on: bool) -> str:
     return REUSED if is_finished(job.folder) else "gone on with"
 
 
-def _in_all(estimates: Sequence[Estimate], options: "Options") -> str:
+def _in_all(runs: "Sequence[tuple[Job, Estimate]]", options: "Options") -> str:
     """Return what runs that are left to do take together on this machine."""
-    processes, shared = planned(estimates, options)
-    each = cores_each(options, processes, shared)
-    lasts_s = [cost.lasts_s(each) for cost in estimates]
+    jobs, estimates = [job for job, _ in runs], [cost for _, cost in runs]
+    shared = shared_bytes(jobs, estimates)
+    processes, at_disposal = planned(estimates, options, shared)
+    lasts_s = [cost.lasts_s(cores_each(options, processes, at_disposal)) for cost in estimates]
     # More runs than cores take turns; how many cores a cluster has is not known here.
     abreast = processes if options.executor == "ray" else min(processes, cores())
     host_s = max(sum(lasts_s) / abreast, max(lasts_s))
@@ -76,10 +77,15 @@ def _in_all(estimates: Sequence[Estimate], options: "Options") -> str:
     caution = "it may be several times more or less"
     if not all(cost.counted for cost in estimates):
         caution = f"where `rounds.stop` counts no rounds, that is for {ROUNDS}: many more may fit"
-    memory = formats.size(formats.two_digits(max(cost.memory_bytes for cost in estimates)))
+    if processes < 2:
+        shared = 0.0
+    each = max(cost.memory_bytes - (cost.shared_bytes if shared else 0.0) for cost in estimates)
+    memory = f"{formats.size(formats.two_digits(each))} of memory each"
+    if shared:
+        memory += f" beside {formats.size(formats.two_digits(shared))} of data that they share"
     return (
         f"{left}, {processes} at a time: {formats.roughly(host_s)} on this machine "
-        f"(starting and pages not counted), {_disk(estimates)} on disk, {memory} of memory each; "
+        f"(starting and pages not counted), {_disk(estimates)} on disk, {memory}; "
         f"{caution}"
     )
 

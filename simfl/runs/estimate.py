@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from simfl.build.shared_data import key_to_share
 from simfl.core.work import Plan
 from simfl.scenario.scenario import Scenario
 
@@ -46,6 +47,7 @@ class Estimate:
         together: updates that are trained at once, at most.
         memory_bytes: of its process.
         disk_bytes: of its folder.
+        shared_bytes: of its memory, that of a data set which runs side by side have together.
     """
 
     rounds: int
@@ -55,6 +57,7 @@ class Estimate:
     together: int
     memory_bytes: float
     disk_bytes: float
+    shared_bytes: float = 0.0
 
     def lasts_s(self, cores: int) -> float:
         """Return the host seconds from its begin to its end, on so many cores.
@@ -99,7 +102,12 @@ def estimate(
     batch = training.batch_size
     plan = Plan.nominal(training.epochs or 0, training.steps)
     judged = (rounds / scenario.evaluation.every + scenario.evaluation.initial) * total * JUDGED
-    held = 2.0 * total * math.prod(dataset.shape()[0]) * 4
+    inputs = 4.0 * total * math.prod(dataset.shape()[0])
+    held = 2.0 * inputs
+    shared = 0.0
+    if key_to_share(scenario.data, None) is not None:
+        shared = (1 + JUDGED) * inputs
+        held = shared + inputs * _copied(scenario)
     held += facts.parameters * 4.0 * (4 + scenario.rounds.clients)
     rate, step_s = FLOPS, STEP_S
     if facts.stacked:
@@ -117,7 +125,15 @@ def estimate(
         together,
         process + held,
         disk + facts.parameters * 4.0,
+        shared,
     )
+
+
+def _copied(scenario: Scenario) -> float:
+    """Return which part of a data set that runs share each run has a copy of: what it tests on."""
+    if scenario.evaluation.on == "train":
+        return 1.0
+    return scenario.data.test_share if scenario.data.partition.pools_test else 0.0
 
 
 def _recorded(rounds: int, participations: int, log: str, compress_log: bool) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from simfl.build.model_facts import known_without_torch
+from simfl.build.shared_data import DataKey, key_to_share
 from simfl.core.arguments import called
 from simfl.core.machine.garbage import tidy
 from simfl.core.machine.limits import cores, free_memory
@@ -48,6 +49,7 @@ def do_all(
     watch: Watch | None,
     here: bool,
     checks: Sequence[Call] = (),
+    checked: Sequence[Job] = (),
 ) -> None:
     """Do all jobs.
 
@@ -58,13 +60,14 @@ def do_all(
         watch: is told how far they are.
         here: whether all must be done in this process.
         checks: calls before these; where one fails, none of `calls` is made.
+        checked: what each of the checks is of.
 
     Raises:
         InputError: one of them can't be done.
         RunError: some failed; the others are finished.
     """
     estimates = [] if len(jobs) < 2 or here else _estimates(jobs, options)
-    processes, shared_cores = planned(estimates, options)
+    processes, shared_cores = planned(estimates, options, shared_bytes(jobs, estimates))
     if processes > 1 and not all(map(can_travel, [*checks, *calls])):
         _LOG.info("one run after the other: they use something of the main module")
         processes = 1
@@ -79,7 +82,11 @@ def do_all(
             watch.tell(number - first, progress)
 
         needs = not options.time_only or not all(known_without_torch(j.scenario) for j in jobs)
-        failed = call_all([*checks, *calls], costs, processes, shared_cores, tell, first, needs)
+        folder = options.data_folder()
+        data = [key_to_share(job.scenario.data, folder) for job in (*checked, *jobs)]
+        failed = call_all(
+            [*checks, *calls], costs, processes, shared_cores, tell, first, needs, data
+        )
         if early := [failed[number] for number in range(first) if number in failed]:
             raise early[0]
         failures = {number - first: failure for number, failure in failed.items()}
@@ -95,16 +102,35 @@ def _estimates(jobs: Sequence[Job], options: Options) -> list[Estimate]:
     return [costs[job.variant] for job in jobs]
 
 
-def planned(estimates: Sequence[Estimate], options: Options) -> tuple[int, int]:
-    """Return how many runs that cost so much are made at once, and how many cores they share."""
+def shared_bytes(jobs: Sequence[Job], estimates: Sequence[Estimate]) -> float:
+    """Return the memory of all data sets that these jobs, estimated so, share."""
+    of_key = list[tuple[DataKey, float]]()
+    for job, cost in zip(jobs, estimates, strict=False):
+        key = key_to_share(job.scenario.data, None)
+        if key is not None and key not in (other for other, _ in of_key):
+            of_key.append((key, cost.shared_bytes))
+    return sum(n_bytes for _, n_bytes in of_key)
+
+
+def planned(
+    estimates: Sequence[Estimate], options: Options, shared: float = 0.0
+) -> tuple[int, int]:
+    """Return how many runs that cost so much are made at once, and how many cores they share.
+
+    Args:
+        estimates: of each.
+        options: how they are run.
+        shared: bytes of what they share.
+    """
     auto = options.executor == "auto" and _on_cpu(options)
     most = options.jobs or (cores() if auto else 1)
     if options.jobs is not None:
         return max(min(most, len(estimates)), 1), most
     if len(estimates) < 2 or sum(estimate.host_s for estimate in estimates) < SMALL_S:
         return 1, most
-    largest = max(estimate.memory_bytes for estimate in estimates)
-    fitting = max(int(min(MEMORY_SHARE * free_memory() / largest, most)), 1) if most > 1 else 1
+    largest = max(estimate.memory_bytes - estimate.shared_bytes for estimate in estimates)
+    room = MEMORY_SHARE * free_memory() - shared
+    fitting = max(int(min(room / largest, most)), 1) if most > 1 else 1
     return min(most, len(estimates), fitting), most
 
 

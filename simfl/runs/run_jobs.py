@@ -15,7 +15,6 @@ from simfl.runs.folder.lock import refuse_locked
 from simfl.runs.job import Job
 from simfl.runs.many import Watch, do_all
 from simfl.runs.options import LOGS, Options
-from simfl.runs.pools.worker import Call
 from simfl.runs.progress import Progress, Tell
 from simfl.runs.results.result import RunResult
 from simfl.runs.reuse import holds, keeps, refuse_foreign, refuse_to_lose_weights
@@ -117,7 +116,8 @@ def _do_unfinished(
         partial(_do, job, keep, options, overwrite, _listeners(listen, job) if listen else ())
         for job, keep in decided
     ]
-    checks = _checks([job for job, keep in decided if not keep], options)
+    checked = _first_of_each([job for job, keep in decided if not keep])
+    checks = [partial(_check, job, options) for job in checked]
     if options.executor == "ray" and len(calls) > 1 and listen is None:
         from simfl.runs.pools.ray import call_all
 
@@ -125,7 +125,7 @@ def _do_unfinished(
             check(lambda _: None)
         call_all(calls, options.executor_options.get("address"), options.workers)
     else:
-        do_all(todo, calls, options, watch, here=listen is not None, checks=checks)
+        do_all(todo, calls, options, watch, listen is not None, checks, checked)
 
 
 def _listeners(listen: Callable[[Job], Sequence[Listener]], job: Job) -> Sequence[Listener]:
@@ -143,15 +143,16 @@ def _listeners(listen: Callable[[Job], Sequence[Listener]], job: Job) -> Sequenc
     )
 
 
-def _checks(todo: Sequence[Job], options: Options) -> list[Call]:
-    """Return what tells before any run that one of several variants can't be run."""
+def _first_of_each(todo: Sequence[Job]) -> list[Job]:
+    """Return what is checked before any run: the first of each of several variants."""
     of_variant = {job.variant: job for job in reversed(todo)}
     if len(of_variant) < 2:
         return []  # its first run tells it at once
-    return [partial(_check, job, options) for job in reversed(of_variant.values())]
+    return [*reversed(of_variant.values())]
 
 
 def _check(job: Job, options: Options, _: Tell | None) -> None:
+    """Tell that a variant can't be run."""
     with _blaming_owners(), closing(options.make_executor()) as executor:
         builder_of(job.scenario, options, executor).check()
 

@@ -10,7 +10,8 @@ import pytest
 from simfl import Options, Scenario, run
 from simfl.components.optimizers.sgd import Sgd
 from simfl.runs.estimate import estimate
-from simfl.runs.many import cores_each, planned
+from simfl.runs.job import jobs
+from simfl.runs.many import cores_each, planned, shared_bytes
 from tests.tiny import TINY
 
 
@@ -121,6 +122,23 @@ def test_as_many_runs_at_once_as_cores_where_auto_is_the_cpu(
     options = Options(device="auto")
     assert planned([costly] * 9, options) == (at_once, at_once)
     assert cores_each(options, 2, 8) == (1 if gpu else 4)
+
+
+def test_memory_of_a_data_set_that_runs_share_is_counted_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Seeds on CIFAR-10 were made one after the other where there is room for three."""
+    dataset = {"data.dataset": "cifar10", "model": "fedacs_cnn", "training.epochs": 100}
+    todo = jobs(scenario(**dataset), seeds=range(4))
+    costs = [estimate(job.scenario) for job in todo]
+    own = costs[0].memory_bytes - costs[0].shared_bytes
+    assert 0.7e9 < costs[0].shared_bytes < 0.75e9
+    assert own < 0.4e9
+    shared = shared_bytes(todo, costs)
+    assert shared == costs[0].shared_bytes
+    monkeypatch.setattr("simfl.runs.many.free_memory", lambda: (3 * own + shared) / 0.8 + 1)
+    monkeypatch.setattr("simfl.runs.many.cores", lambda: 8)
+    assert planned(costs, Options(), shared)[0] == 3
 
 
 def test_one_run_takes_less_on_more_cores_where_training_takes_long() -> None:

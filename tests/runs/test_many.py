@@ -82,6 +82,28 @@ def test_two_at_once_give_the_bytes_of_one_after_the_other(tmp_path: Path) -> No
         )  # fmt: skip
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is shared")
+def test_a_data_set_that_runs_share_is_loaded_once_and_they_have_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("simfl.build.shared_data.SHARED_BYTES", 1)
+    told = tmp_path / "told"
+    whole = scenario(
+        {},
+        **{"data.dataset": {"name": "tests.counted_data:Counted", "told": str(told)}},
+        **{"model": "logistic_regression", "rounds.stop.rounds": 1},
+        **{"evaluation.on": "train", "data.local_validation": 0.2},
+    )
+    loads = []
+    for count in (1, 2):
+        run(whole, tmp_path / f"{count}", Options(jobs=count), seeds=[0, 1])
+        loads.append(len(told.read_text().split()))
+        told.unlink()
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+    assert len(contents(tmp_path / "2")) == 2 * len(FILES)
+    assert loads == [2, 1]
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_what_the_last_variant_can_not_be_is_told_before_the_first_is_run(
     tmp_path: Path, jobs: int

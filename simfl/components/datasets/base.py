@@ -31,6 +31,8 @@ class Corpus:
             not known whose they are).
         natural_names: `(natural clients,)` what the data set calls each (None: it does not say).
         disposable: whether nobody else holds these arrays, so that they may be rearranged in place.
+        shared: whether they lie in memory that other processes map, too: a copy in another order
+            would be this one's alone.
     """
 
     train: Samples
@@ -40,6 +42,7 @@ class Corpus:
     natural_test: Sequence[Ids] | None = None
     natural_names: NDArray[np.str_] | None = None
     disposable: bool = False
+    shared: bool = False
 
 
 class Dataset(Component, ABC):
@@ -47,6 +50,9 @@ class Dataset(Component, ABC):
 
     needs_files: ClassVar[bool] = False
     """Whether `load` reads (or downloads) files below the data folder."""
+
+    seeded: ClassVar[bool] = True
+    """Whether what `load` returns depends on the seed; if not, runs side by side may share it."""
 
     tokens: ClassVar[bool | None] = None
     """Whether inputs are tokens, whole numbers (None: not known before they are loaded)."""

@@ -34,8 +34,7 @@ _BLOCKS: "dict[int, _Block]" = {}
 def movable_array(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return an array of any contents; where it is large, `file_of` can move it."""
     n_bytes = prod(shape) * np.dtype(dtype).itemsize
-    linux = sys.platform == "linux" and sys.maxsize > 2**32
-    if n_bytes < LARGE_BYTES or not (linux and hasattr(os, "memfd_create")):
+    if n_bytes < LARGE_BYTES or not can_move():
         return np.empty(shape, dtype)
     try:
         memory = mmap.mmap(-1, n_bytes + SHIFT_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -48,6 +47,29 @@ def movable_array(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     _BLOCKS[block.address] = block
     weakref.finalize(memory, block.forget)
     return array
+
+
+def map_file(file: int) -> memoryview:
+    """Return the memory of a file that `file_of` returned, to this process or another.
+
+    What is written there is this process's own.  Arrays in it can be told by `file_of` again.
+
+    Args:
+        file: its descriptor, which is closed with the memory.
+
+    Raises:
+        OSError: there is no room for it; the descriptor stays open.
+    """
+    memory = mmap.mmap(file, os.fstat(file).st_size, access=mmap.ACCESS_COPY)
+    block = _Block(np.frombuffer(memory, np.uint8).ctypes.data, len(memory), file)
+    _BLOCKS[block.address] = block
+    weakref.finalize(memory, block.forget)
+    return memoryview(memory)
+
+
+def can_move() -> bool:
+    """Whether this system has such files, and memory can become theirs."""
+    return sys.platform == "linux" and sys.maxsize > 2**32 and hasattr(os, "memfd_create")
 
 
 def file_of(address: int, n_bytes: int) -> tuple[int, int] | None:
@@ -71,11 +93,12 @@ class _Block:
     Args:
         address: where it begins, on a page of its own.
         n_bytes: how long it is.
+        file: the descriptor of its file, if it is one's already.
     """
 
-    def __init__(self, address: int, n_bytes: int) -> None:
+    def __init__(self, address: int, n_bytes: int, file: int | None = None) -> None:
         self.address, self.n_bytes = address, n_bytes
-        self._file: int | None = None
+        self._file = file
 
     def file(self) -> int:
         """Return the descriptor of its file; it becomes that file's when first asked.

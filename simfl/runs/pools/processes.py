@@ -12,7 +12,9 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from simfl.build.shared_data import DataKey
 from simfl.errors import RunError
+from simfl.runs.pools.stock import Stock
 from simfl.runs.pools.worker import Call, Worker
 
 _LOG = logging.getLogger(__name__)
@@ -26,6 +28,7 @@ def call_all(
     tell: Callable[[int, Any], None],
     first: int = 0,
     needs_torch: bool = True,
+    data: Sequence[DataKey | None] = (),
 ) -> Mapping[int, BaseException]:
     """Make all calls, so many at once, the costliest first; return which failed, and of what.
 
@@ -39,11 +42,13 @@ def call_all(
         tell: is told a call's number and what it says, in this process.
         first: so many are made before all others, which are made only if none of these fails.
         needs_torch: whether they need PyTorch.
+        data: which samples each shares with others, in memory (None, or (): none).
 
     Raises:
         RunError: it has room for none.
     """
-    crew = _Crew(calls, costs, processes, first, needs_torch)
+    stock = Stock(data or [None] * len(calls))
+    crew = _Crew(calls, costs, processes, first, needs_torch, stock)
     try:
         while crew.is_needed:
             crew.fill()
@@ -68,13 +73,14 @@ class _Crew:
         processes: int,
         first: int,
         needs_torch: bool,
+        stock: Stock,
     ) -> None:
         def place(number: int) -> tuple[bool, float, int]:
             return number >= first, -costs[number], number
 
         self.failures: dict[int, BaseException] = {}
         self._calls, self._processes, self._first = calls, processes, first
-        self._needs_torch = needs_torch
+        self._needs_torch, self._stock = needs_torch, stock
         self._waiting = deque(sorted(range(len(calls)), key=place))
         self._busy: dict[Connection, Worker] = {}
         self._idle: list[Worker] = []
@@ -100,7 +106,7 @@ class _Crew:
                 _LOG.warning("no more than %d at once: %s", self._processes, error)
                 break
             number = self._waiting.popleft()
-            worker.begin(number, self._calls[number])
+            worker.begin(number, self._calls[number], self._stock.get(number))
             self._busy[worker.channel] = worker
         while self._idle and not self._waiting:
             self._idle.pop().dismiss()
@@ -128,8 +134,10 @@ class _Crew:
                 self._idle.pop().close()  # who knows what it left behind
                 if worker.number < self._first:
                     self._waiting = deque(n for n in self._waiting if n < self._first)
+        self._stock.keep_for([*self._waiting, *(worker.number for worker in self._busy.values())])
 
     def close(self) -> None:
         """End all processes, whatever they are doing."""
         for worker in (*self._busy.values(), *self._idle):
             worker.close()
+        self._stock.keep_for([])

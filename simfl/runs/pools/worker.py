@@ -7,13 +7,16 @@ import pickle
 import signal
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any
 
+from simfl.build.shared_data import DataKey, hold
 from simfl.core.arguments import called_alike
 from simfl.core.machine.garbage import tidy
 from simfl.core.machine.processes import begin_thread, portable, started
+from simfl.core.machine.shared import Shared, receive_shared
 from simfl.errors import RunError
 
 Tell = Callable[[Any], None]
@@ -25,6 +28,21 @@ Call = Callable[[Tell], object]
 
 class Died(RunError):
     """A process ended without a word."""
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A call as it is sent, and the key of its data: pickled, as they need the environment first.
+
+    Attributes:
+        environment: variables.
+        payload: the pickle.
+        data_follow: whether the data are sent behind it, and are others than before.
+    """
+
+    environment: dict[str, str]
+    payload: bytes
+    data_follow: bool
 
 
 class Worker:
@@ -45,11 +63,24 @@ class Worker:
         self.channel, self._process = started(
             _serve, "simfl-run", daemon=False, needs_torch=needs_torch
         )
+        self._has: Shared | None = None
 
-    def begin(self, number: int, call: Call) -> None:
-        """Let it make a call."""
+    def begin(self, number: int, call: Call, data: tuple[DataKey, Shared] | None = None) -> None:
+        """Let it make a call.
+
+        Args:
+            number: of the call.
+            call: what it does.
+            data: which samples it shares with others, and these (None: it loads its own).
+        """
         self.number, self._cores = number, 1
-        self._send((dict(os.environ), pickle.dumps(called_alike(call))))
+        key, shared = data or (None, None)
+        follow = shared is not None and shared is not self._has
+        self._has = shared
+        self._send(_Work(dict(os.environ), pickle.dumps((called_alike(call), key)), follow))
+        if shared is not None and follow:
+            with contextlib.suppress(OSError):  # as `_send` does
+                shared.send(self.channel)
 
     def allow(self, cores: int) -> None:
         """Let it use so many cores, if that is more than before."""
@@ -100,14 +131,16 @@ def _serve(channel: Connection) -> None:
         with lock, contextlib.suppress(OSError):
             channel.send((what, value))
 
-    calls: SimpleQueue[tuple[dict[str, str], bytes] | None] = SimpleQueue()
+    calls: SimpleQueue[tuple[_Work, Shared | None] | None] = SimpleQueue()
     begin_thread(_obey, channel, calls.put)
-    while (work := calls.get()) is not None:
-        environment, payload = work
+    while (said := calls.get()) is not None:
+        work, data = said
         os.environ.clear()
-        os.environ.update(environment)
+        os.environ.update(work.environment)
         try:
-            pickle.loads(payload)(lambda value: say("told", value))
+            call, key = pickle.loads(work.payload)
+            hold(key, data)
+            call(lambda value: say("told", value))
         except Exception as error:
             say("ended", portable(error))
         else:
@@ -129,6 +162,7 @@ def _obey(channel: Connection, begin: Callable[[Any], None]) -> None:
             allow(said)
             continue
         allow(1)
-        begin(said)
         if said is None:
+            begin(None)
             return
+        begin((said, receive_shared(channel) if said.data_follow else None))

@@ -44,13 +44,14 @@ class Packed:
     offsets: Sequence[int]
 
     def unpack(self) -> Any:
-        """Return what `pack` was given; large tensors are views of shared memory."""
+        """Return what `pack` was given; large tensors lie in shared memory, until written to."""
         return _unpickled(self.payload, self._mapped)
 
     def _mapped(self, index: int) -> memoryview:
         """Return the memory of a tensor and what lies behind it; it keeps the map alive."""
         fd = self.fds[index]
-        return memoryview(mmap.mmap(fd, os.fstat(fd).st_size))[self.offsets[index] :]
+        memory = mmap.mmap(fd, os.fstat(fd).st_size, access=mmap.ACCESS_COPY)
+        return memoryview(memory)[self.offsets[index] :]
 
     def send(self, channel: Connection) -> None:
         """Send it to a process of this machine, which gets file descriptors of its own."""

@@ -3,16 +3,22 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from simfl.build.shared_data import DataKey, held
 from simfl.core.arguments import called, commanded
+from simfl.core.machine.movable import file_of
 from simfl.core.machine.processes import begin_thread, started
 from simfl.errors import RunError
 from simfl.runs.pools.processes import call_all
 from simfl.runs.pools.worker import Call, Died, Tell
+from tests.counted_data import Counted
 
 
 def say_who(tell: Tell) -> None:
@@ -160,3 +166,36 @@ def test_nobody_is_left() -> None:
         except ProcessLookupError:
             continue
         raise AssertionError(f"{pid} is still there")
+
+
+def tell_of(key: DataKey, last_words: int, tell: Tell) -> None:
+    """Say which file the samples are, if they are shared, then perhaps die."""
+    corpus = held(key)
+    if corpus is not None:
+        x = corpus.train.x
+        place = file_of(x.ctypes.data, x.nbytes)
+        tell((os.getpid(), float(x.sum()), place and os.fstat(place[0]).st_ino))
+        x[:] = 0  # its own from here on
+    else:
+        tell(None)
+    if last_words:
+        os.kill(os.getpid(), last_words)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is shared")
+def test_processes_have_one_copy_of_samples_however_they_end(tmp_path: Path) -> None:
+    """Each read CIFAR-10 itself, and held 740 MB."""
+    sets = [Counted(told=tmp_path / name) for name in ("told", "own")]
+    key, alone = (DataKey(each, False, None) for each in sets)
+    data = [key, key, key, key, alone, None]
+    calls = [partial(tell_of, key, signal.SIGKILL if n == 1 else 0) for n in range(len(data))]
+    told: dict[int, Any] = {}
+    failures = call_all(calls, [*range(9, 3, -1)], 2, 2, told.__setitem__, data=data)
+    assert [*failures] == [1]
+    sums, files = ({told[n][part] for n in range(4)} for part in (1, 2))
+    assert len(files) == len(sums) == 1
+    assert None not in files
+    assert len({told[n][0] for n in range(4)}) > 1
+    assert told[4] is told[5] is None
+    assert sets[0].told.read_text() == "loaded\n"
+    assert not sets[1].told.exists()

@@ -36,6 +36,7 @@ class ImageSet(Dataset):
 
     tokens = False
     needs_files: ClassVar[bool] = True
+    seeded: ClassVar[bool] = False
     classes: ClassVar[int] = 10
     train_images: ClassVar[int] = 60_000
     origin: ClassVar[str]
