@@ -36,6 +36,7 @@ class _Facts:
     clients: int | None
     vocabulary: int | None
     ends: tuple[float, float]
+    drawn: bool
 
 
 _KNOWN: dict[tuple[Any, ...], _Facts] = {}
@@ -93,6 +94,11 @@ class OwnDataset(Dataset):
     def natural_clients(self) -> bool:
         """Whether it is said whose each sample is: by an option `client`."""
         return getattr(self, "client", None) is not None
+
+    @decided_by_options
+    def seeded(self) -> bool:
+        """Whether test samples are drawn: nothing marks them."""
+        return self._facts().drawn
 
     @decided_by_options
     def targets(self) -> Targets:
@@ -159,7 +165,8 @@ class OwnDataset(Dataset):
             known = None if drawn or rows.client is None else rows.client[~test]
             clients = None if known is None else len(np.unique(known))
             ends = float(rows.x.min()), float(rows.x.max())
-            _KNOWN[key] = _Facts(rows.x.shape[1:], classes, train, clients, vocabulary, ends)
+            shape = rows.x.shape[1:]
+            _KNOWN[key] = _Facts(shape, classes, train, clients, vocabulary, ends, drawn)
         return _KNOWN[key]
 
     @override

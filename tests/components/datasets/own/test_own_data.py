@@ -67,6 +67,8 @@ def test_the_test_part_is_drawn_from_its_own_stream(options, name):
     assert len(one.test) == n // 2
     assert data.samples_known == len(one.train)
     assert data.natural_known is None  # it depends on who is drawn
+    assert data.seeded
+    assert not parse(options, name, test_share=0).seeded
 
 
 @pytest.mark.parametrize(
