@@ -192,14 +192,14 @@ class OwnDataset(Dataset):
     def _inputs(self, rows: Rows) -> NDArray[Any]:
         """Return `(n, ...)` inputs as they are trained on."""
         if not self.tokens:
-            return rows.x.astype(np.float32)
+            return rows.x.astype(np.float32, copy=False)
         whole = (rows.x >= 0) & (rows.x == np.rint(rows.x))
         if not whole.all():
             raise InputError(
                 f"{self.source()}: tokens are whole numbers from 0, but one is "
                 f"{rows.x[~whole][0]:g}"
             )
-        return rows.x.astype(np.int64)
+        return rows.x.astype(np.int64, copy=False)
 
 
 def _standard(x: NDArray[Any], train: Flags) -> NDArray[np.float32]:

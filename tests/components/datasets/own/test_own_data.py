@@ -1,5 +1,6 @@
 """Data sets of the user's own: what is read of each kind, whose it is, what is tested on."""
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -313,3 +314,16 @@ def test_a_scenario_with_its_own_table(options, tmp_path: Path):
     [result] = run(Scenario.load(tmp_path / "mine.yaml"), elsewhere / "runs")
     assert result.scenario["data"]["partition"]["name"] == "natural"
     assert Scenario.load(result.folder / "scenario.yaml").data.dataset.samples_known == 18
+
+
+def test_loading_numbers_as_they_are_makes_no_copy_beside_the_split(tmp_path: Path) -> None:
+    """They were converted to what they were already."""
+    file = tmp_path / "data.npz"
+    x = np.arange(250_000, dtype=np.float32).reshape(500, 500)
+    np.savez(file, x=x, y=np.arange(500) % 2)
+    data = datasets.parse({"name": "npz", "file": str(file)})
+    tracemalloc.start()
+    data.load(None, Seeds(0))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2.5 * x.nbytes
