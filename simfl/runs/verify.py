@@ -10,8 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from simfl.coordinators.base import MODEL
-from simfl.errors import InputError, RunError, ScenarioError
+from simfl.errors import RunError, ScenarioError
 from simfl.runs.folder.eventlog import decode
+from simfl.runs.folder.files import RunFiles
 from simfl.runs.folder.folder import (
     CLIENTS,
     PAST,
@@ -66,7 +67,7 @@ def verify(folder: Path, options: Options | None = None) -> Difference | None:
     """
     require_run(folder)
     if not is_finished(folder):
-        raise InputError(f"{folder} holds no finished run")
+        _ = RunFiles(folder).summary  # which tells how to go on
     for path in (event_log(folder), folder / ROUNDS, folder / CLIENTS):
         if not path.exists():
             raise RunError(f"{path} is missing: there is nothing to compare with")

@@ -20,7 +20,10 @@ def test_a_sound_run(run_tiny: RunTiny, capsys: pytest.CaptureFixture, time_only
     folder = run_tiny(None, Options(time_only=time_only)).folder
     before = files(folder)
     assert main(["verify", str(folder)]) == 0
-    assert capsys.readouterr().out.startswith(f"{folder}: the same")
+    told = capsys.readouterr().out
+    assert told.startswith(f"{folder}: the same, event by event")
+    assert ("so is its model" in told) != time_only  # which has none
+    assert ("there is no model" in told) == time_only
     assert files(folder) == before
 
 
@@ -80,7 +83,7 @@ def test_a_changed_model(run_tiny: RunTiny) -> None:
 def test_what_is_no_finished_run(run_tiny: RunTiny, tmp_path: Path) -> None:
     folder = run_tiny().folder
     (folder / "summary.json").unlink()
-    with pytest.raises(InputError, match="holds no finished run"):
+    with pytest.raises(InputError, match="has not finished; go on with `simfl resume "):
         verify(folder)
     for place in (folder.parents[1], tmp_path / "nowhere"):
         with pytest.raises(InputError, match="is not a run folder"):

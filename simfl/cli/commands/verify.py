@@ -31,6 +31,9 @@ def verify_command(
         difference = verify(folder, how)
     if difference is not None:
         raise RunError(f"{folder} does not come out the same: {difference}")
-    log = RunResult(folder).log
-    much = "event by event" if log == "full" else f"as far as --log {log} has recorded it"
-    typer.echo(f"{folder}: the same, {much}, and so is its model")
+    run = RunResult(folder)
+    much = "event by event" if run.log == "full" else f"as far as --log {run.log} has recorded it"
+    model = (
+        "; nothing was trained, so there is no model" if run.time_only else ", and so is its model"
+    )
+    typer.echo(f"{folder}: the same, {much}{model}")
