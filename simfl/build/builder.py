@@ -5,6 +5,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from simfl.build.data import Unfit, federate
@@ -120,8 +121,9 @@ class Builder:
         scenario, training = self.scenario, self.scenario.training
         facts = self.model  # refuses what has no room, before any is taken
         aggregator = scenario.aggregation.fresh()
+        holders = int(np.count_nonzero(self.federation.sizes))
         with blaming(aggregator, "learning of the run", told_as=InputError):
-            aggregator.prepare(training.local(), scenario.devices, scenario.rounds.clients)
+            aggregator.prepare(training.local(), holders, scenario.rounds.clients)
         trained, frozen = initial_model(scenario, self.seeds)
         task = replace(self.task, frozen=frozen)
         self.executor.start(task)

@@ -66,7 +66,7 @@ class Aggregator(Component, ABC):
 
         Args:
             local: how clients train.
-            clients: how many there are.
+            clients: how many hold samples.
             per_round: how many of them a round wants to hear from (`rounds.clients`).
         """
 

@@ -26,10 +26,10 @@ class FedDyn(Aggregator):
     """``w = mean(w_k) - h / alpha``; clients step along ``g(y) - h_k + alpha * (y - w)``.
 
     alpha is `training.proximal`.  A participant's ``h_k``, which comes close to its own gradient,
-    becomes ``h_k - alpha * update_k``; ``h`` is the mean over *all* clients (0 at first).
-    ``h_k`` stays with the client and costs no bytes.  It follows from the update as sent, after
-    compression, and keeps its value where the update did not count (late, filtered out).  Plain
-    averages: it minimises the mean of the clients' losses, whatever their samples.
+    becomes ``h_k - alpha * update_k``; ``h`` is the mean over *all* clients that hold samples (0 at
+    first).  ``h_k`` stays with the client and costs no bytes.  It follows from the update as sent,
+    after compression, and keeps its value where the update did not count (late, filtered out).
+    Plain averages: it minimises the mean of the clients' losses, whatever their samples.
     Cost: O(r * p), memory O(p) per client ever heard of.
     """
 

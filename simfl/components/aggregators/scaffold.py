@@ -25,9 +25,9 @@ class Scaffold(Aggregator):
 
     After its steps a participant's control variate becomes
     ``c_k = c_k - c - update_k / sum of its steps' rates``, and the server's moves by the sum of the
-    changes over the number of *all* clients.  Costs a model's size more each way; what goes up is
-    compressed like the update, and `c_k` follows from what the server receives.  Plain averages: it
-    minimises the mean of the clients' losses, whatever their samples.
+    changes over the number of *all* clients that hold samples.  Costs a model's size more each way;
+    what goes up is compressed like the update, and `c_k` follows from what the server receives.
+    Plain averages: it minimises the mean of the clients' losses, whatever their samples.
     Cost: O(r * p), memory O(p) per client ever heard of.
     """
 
