@@ -121,7 +121,7 @@ def _picture(data: dict[str, Any], size: tuple[int, int], focus: int | None) -> 
         title = f"{series[focus]['name']}: {title}"
     plot = Plot(title, x, y, width=width, height=height)
     plot.heading("" if focus is None else formats.shortened(series[focus]["name"], HEADING))
-    for mark in data["marks"]:
+    for mark in reversed(data["marks"]):  # where labels are in one line, the last is on the right
         if mark["y"] == y_data["key"]:
             plot.across(mark["value"], mark["text"])
     for instant_s in data["forks"] if x_data["key"] == TIME.key else []:

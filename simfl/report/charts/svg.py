@@ -20,6 +20,8 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 14, 14, 48
 """Room around the plotting area, on the left at least."""
 TICK, SIDE = 7.3, 21
 """Pixels of a tick's letter, and of what stands left of ticks."""
+NOTE, APART = 13, 8
+"""Pixels of a line of text, and between two words in one."""
 
 
 class Plot:
@@ -51,6 +53,7 @@ class Plot:
         self._right, self._bottom = width - RIGHT, height - BOTTOM
         self._shapes: list[str] = []
         self._lines: Counter[str] = Counter()
+        self._notes: list[tuple[float, float]] = []
 
     def _at(self, x: float, y: float) -> tuple[float, float]:
         across = self._left + self._x.place(x) * (self._right - self._left)
@@ -119,11 +122,14 @@ class Plot:
         self._add("circle", css, tip, cx=_number(across), cy=_number(up), r="3.5")
 
     def across(self, y: float, text: str) -> None:
-        """Draw a labelled line across at `y`."""
+        """Draw a labelled line across at `y`; labels of lines close together stand side by side."""
         if self._y.low <= y <= self._y.high:
             _, up = self._at(self._x.low, y)
             self._add("path", "mark", "", d=f"M{self._left},{_number(up)}H{self._right}")
-            self._write(self._right - 4, up - 4, text, "note end")
+            near = [begins for at, begins in self._notes if abs(at - up) < NOTE]
+            end = min([self._right - 4, *near])
+            self._notes.append((up, end - TICK * len(text) - APART))
+            self._write(end, up - 4, text, "note end")
 
     def upright(self, x: float, text: str) -> None:
         """Draw a labelled line upright at `x`."""

@@ -14,6 +14,7 @@ from simfl.report.charts.anatomy import anatomy
 from simfl.report.charts.base import COLUMNS, bars, by_name
 from simfl.report.charts.costs import bytes_by_purpose
 from simfl.report.page.sections import sections
+from simfl.report.svg import TICK
 from tests.made_runs import made_run
 
 
@@ -112,6 +113,19 @@ def test_more_than_eight_variants_have_a_picture_each(tmp_path: Path) -> None:
         assert drawing is not None
         assert drawing.svg.count("<svg") == pictures
         assert len({css for css, _ in drawing.legend}) == count
+
+
+def test_labels_of_targets_close_together_stand_side_by_side(tmp_path: Path) -> None:
+    """97%, 98% and 99% were one on the other."""
+    made = {"v": [made_run(tmp_path, "v", 0, [0.1, 0.99])]}
+    marks = [(measures.ACCURACY.key, share, f"{share:.0%}") for share in (0.5, 0.97, 0.98, 0.99)]
+    drawing = curves.curves("c", "", "", made, [measures.TIME], [measures.ACCURACY], marks)
+    assert drawing is not None
+    labels = re.findall(r'class="note end" x="([\d.]+)" y="[\d.]+">(\d+)%<', drawing.svg)
+    right = {int(share): float(x) for x, share in labels}
+    assert right[50] == right[99]  # it has room of its own
+    for share in (97, 98):
+        assert right[share] < right[share + 1] - 3 * TICK
 
 
 def test_long_names_leave_room_for_bars_and_stay_in_their_pictures(tmp_path: Path) -> None:

@@ -86,13 +86,21 @@ function frame({x, y, px, py, width, left, right, bottom}, heading) {
     + `<text class="name mid" transform="${turned}">${esc(y.label)}</text>`
     + (heading ? text(left, TOP - 4, heading, "heading") : "");
 }
-// Targets, which lie across, and forks, upright.
+// Targets, which lie across, and forks, upright.  Labels of targets close together stand side by
+// side.
 function marks(chart, state, {x, y, px, py, left, right, bottom}) {
   const key = chart.ys[state.y].key;
   const targets = chart.marks.filter(m => m.y === key && m.value >= y.low && m.value <= y.high);
+  const notes = [];
+  const note = (up, s) => {
+    const near = notes.filter(([at]) => Math.abs(at - up) < NOTE).map(([, begins]) => begins);
+    const end = Math.min(right - 4, ...near);
+    notes.push([up, end - TICK * s.length - APART]);
+    return text(end, up - 4, s, "note end");
+  };
   const forks = chart.xs[state.x].key === "time" ? chart.forks : [];
-  return targets.map(m => shape("mark", `M${left},${num(py(m.value))}H${right}`)
-      + text(right - 4, py(m.value) - 4, m.text, "note end")).join("")
+  return targets.reverse().map(m => shape("mark", `M${left},${num(py(m.value))}H${right}`)
+      + note(py(m.value), m.text)).join("")
     + forks.filter(v => v >= x.low && v <= x.high).map(v => {
       const early = x.place(v) < 0.8, css = `note${early ? "" : " end"} upright`;
       return shape("mark", `M${num(px(v))},${TOP}V${bottom}`)

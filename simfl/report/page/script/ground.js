@@ -3,8 +3,9 @@
 const SVG = "http://www.w3.org/2000/svg";
 const data = JSON.parse(document.getElementById("data").textContent);
 
-// Layout, as in simfl/report/svg.py: margins of a picture, and the width of a digit beside it.
-const LEFT = 56, RIGHT = 14, TOP = 14, BOTTOM = 48, TICK = 7.3, SIDE = 21;
+// Layout, as in simfl/report/svg.py: margins of a picture, the width of a digit beside it, the
+// height of a label and the room between two.
+const LEFT = 56, RIGHT = 14, TOP = 14, BOTTOM = 48, TICK = 7.3, SIDE = 21, NOTE = 13, APART = 8;
 
 const esc = s => String(s).replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
 const num = v => v.toFixed(1).replace(/\.0$/, "");
