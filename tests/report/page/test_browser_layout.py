@@ -1,5 +1,6 @@
 """On wide and narrow screens and in print nothing is cut."""
 
+import json
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from simfl.report import write_report
 from simfl.report.page.tuning import write_page
 from simfl.runs.options import Options
 from simfl.runs.results.find import find_runs
+from simfl.runs.results.result import RunResult
 from simfl.runs.tuning.tune import tune
 from simfl.scenario import Document
 from tests.made_runs import made_run
@@ -47,6 +49,21 @@ def test_long_names_and_short_values_fit_a_phone(tmp_path: Path) -> None:
       lines: [...document.querySelectorAll("td.wrap")].filter(td => td.textContent === "paper")
         .map(td => Math.round(td.clientHeight / parseFloat(getComputedStyle(td).lineHeight)))};"""
     assert read(page, play, tmp_path, 360) == {"cut": 0, "lines": [1]}
+
+
+def test_a_wide_table_of_two_factors_says_in_sight_what_it_shows(tmp_path: Path) -> None:
+    runs = []
+    for clients in range(5, 13):
+        run = made_run(tmp_path, f"clients={clients}", 0, [0.1, 0.5])
+        point = {"training.optimizer.lr": clients % 2 + 1, "rounds.clients": clients}
+        provenance = {"variant": f"clients={clients}", "seed": 0, "factors": point}
+        (run.folder / "provenance.json").write_text(json.dumps(provenance))
+        runs.append(RunResult(run.folder))
+    play = """const caption = document.querySelector("#pivot caption").getBoundingClientRect();
+    const box = document.querySelector("#pivot .scroll");
+    return [box.scrollWidth > box.clientWidth,
+      caption.right <= box.getBoundingClientRect().right + 1];"""
+    assert read(write_report(runs, tmp_path / "written.html"), play, tmp_path, 360) == [True, True]
 
 
 def test_without_a_script_it_is_whole(page: Path) -> None:
