@@ -13,8 +13,8 @@ from simfl.report.charts import curve_data, curves
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.charts.base import COLUMNS, bars, by_name
 from simfl.report.charts.costs import bytes_by_purpose
+from simfl.report.charts.svg import TICK
 from simfl.report.page.sections import sections
-from simfl.report.svg import TICK
 from tests.made_runs import made_run
 
 
