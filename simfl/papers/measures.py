@@ -118,6 +118,11 @@ class Measure:
             return str(run.seed), None if math.isnan(whole) else whole, None
         return str(run.seed), self.metric.until(run, self.target), self.metric.followed(run)
 
+    def settled(self, run: RunResult) -> bool:
+        """Return whether what an interrupted run would still do can't change its value."""
+        reaches = self.target is not None and not self.mean_curve
+        return run.finished or (reaches and self.metric.until(run, self.target) is not None)
+
     def _of_mean_curve(self, runs: Sequence[RunResult]) -> tuple[float | None, float]:
         """Return the first round at which the mean of all curves is at the target, and the last."""
         assert self.target is not None
@@ -140,12 +145,19 @@ class Measure:
 def records(
     name: str, reading: str, texts: Sequence[str], runs: Sequence[RunResult]
 ) -> list[Record]:
-    """Return what is written down of the runs of the item `name`, ``PAPER/ITEM``."""
+    """Return what is written down of the runs of the item `name`, ``PAPER/ITEM``.
+
+    Of a seed with interrupted runs only what would be so whatever they still do, in each row:
+    those that are quick to get somewhere would else stand for all.
+    """
     paper, _, item = name.partition("/")
-    written = []
-    for row, own in by_variant(runs).items():
-        for measure in map(Measure.parse, texts):
-            for part in [own] if measure.mean_curve else [[run] for run in own]:
+    measures, written = [*map(Measure.parse, texts)], []
+    left_out = {(m, run.seed) for run in runs for m in measures if not m.settled(run)}
+    for row, all_own in by_variant(runs).items():
+        for measure in measures:
+            own = [run for run in all_own if (measure, run.seed) not in left_out]
+            together = [own] if own and measure.mean_curve else []
+            for part in together or [[run] for run in own]:
                 seed, value, followed = measure.of(part)
                 identity = (paper, item, row, measure.text, seed)
                 numbers = (value, followed, measure.metric.unit)

@@ -1,4 +1,4 @@
-"""Run an item, or go on with it, or collect what its finished runs have."""
+"""Run an item, or go on with it, or collect what its runs have."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ def repeat(
 
 
 def collect(item: Item, out: Path, seeds: Sequence[int] | None) -> list[Record]:
-    """Return what the finished runs of `item` in `out` have, in the order of its rows.
+    """Return what the runs of `item` in `out` have, in the order of its rows.
 
     Raises:
         InputError: seeds of a row are of different scenarios.
@@ -68,4 +68,4 @@ def _require_alike(runs: Sequence[RunResult]) -> None:
 
 
 def _wanted(run: RunResult, rows: Sequence[str], seeds: Sequence[int] | None) -> bool:
-    return run.finished and run.variant in rows and (seeds is None or run.seed in seeds)
+    return run.variant in rows and (seeds is None or run.seed in seeds)

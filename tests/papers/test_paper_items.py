@@ -96,15 +96,19 @@ def test_a_mean_curve_is_told_as_that_of_its_seeds(
     assert "  1.5 * DP3S-0.2 < uniform-0.2: holds\n" in out
 
 
-def test_what_finished_runs_have_is_collected_row_by_row(tmp_path: Path) -> None:
-    for seed in (0, 1, 2):
+def test_what_runs_have_is_collected_row_by_row(tmp_path: Path) -> None:
+    """Of the third seed a row may still get there; of the fourth nothing can change any more."""
+    for seed in (0, 1, 2, 3):
         made_run(tmp_path, "fast", seed, reaches(2, 10))
-        made_run(tmp_path, "slow", seed, reaches(9, 10), finished=seed < 2)
+        made_run(tmp_path, "slow", seed, reaches(9, 8 if seed == 2 else 10), finished=seed < 2)
         made_run(tmp_path, "other", seed, reaches(1, 10))
     found = collect(ITEM, tmp_path, None)
     assert [(r.row, r.seed) for r in found] == [
-        ("slow", "0"), ("slow", "1"), ("fast", "0"), ("fast", "1"), ("fast", "2")
+        ("slow", "0"), ("slow", "1"), ("slow", "3"), ("fast", "0"), ("fast", "1"), ("fast", "3")
     ]  # fmt: skip
+    curve = ITEM.model_copy(update={"measures": ("rounds to 70% of the mean curve",)})
+    assert [r.seed for r in collect(curve, tmp_path, None)] == ["0 1", "0 1"]
+    assert collect(curve, tmp_path, [2]) == []
     assert [r.seed for r in collect(ITEM, tmp_path, [1])] == ["1", "1"]
     assert collect(ITEM, tmp_path / "nothing", None) == []
     (tmp_path / "begun").mkdir()

@@ -28,7 +28,10 @@ def reproduce(
         bool, typer.Option("--quick", help="A reduced form that takes minutes: orderings only.")
     ] = False,
     only_collect: Annotated[
-        bool, typer.Option("--collect", help="Run nothing; collect the results of finished runs.")
+        bool,
+        typer.Option(
+            "--collect", help="Run nothing; collect what runs have, interrupted ones too."
+        ),
     ] = False,
     out: Annotated[
         Path, typer.Option("--out", help="Folder for run folders and CSV files.")
@@ -92,7 +95,7 @@ def _measure(
             write(file, records)
             agreed &= _tell(item, records, file)
         else:
-            typer.echo(f"{item.id}: no finished run in {out / item.id}")
+            typer.echo(f"{item.id}: no result in {out / item.id}")
     return 2 if refused else 0 if agreed else 1
 
 
