@@ -22,6 +22,7 @@ class Errand:
         units: sample-units to compute.
         upload_bytes: to send back.
         before_upload: called once the computing is done; may change `upload_bytes`.
+        when_sent: is told of it once its device has sent all, or does no more for it.
         download_end_s: when the download ended (None: it has not); likewise the other phases.
         down_bytes: bytes really moved towards the device.
         up_bytes: and towards the server.
@@ -40,6 +41,7 @@ class Errand:
     units: float
     upload_bytes: int
     before_upload: Callable[[], None] | None = None
+    when_sent: "Callable[[Errand], None] | None" = None
     started_s: float = 0.0
     download_end_s: float | None = None
     compute_end_s: float | None = None
@@ -55,6 +57,12 @@ class Errand:
     ended_s: float | None = None
     landed_s: float = math.inf
     free_s: float = math.inf
+
+    def sent(self, free_s: float) -> None:
+        """Take note that its device has sent all, or does no more, and until when it stays."""
+        self.free_s = free_s
+        if self.when_sent is not None:
+            self.when_sent(self)
 
     @property
     def over_s(self) -> float:

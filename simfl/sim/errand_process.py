@@ -226,7 +226,8 @@ class ErrandProcess(simpy.Event):
         errand = self.errand
         errand.end = how
         self._stretch.end()
-        errand.ended_s, errand.free_s = self._timeline.now, self._stretch.leaves_s
+        errand.ended_s = self._timeline.now
+        errand.sent(self._stretch.leaves_s)
         self._transfer = None
         # What refers back to this process, and would keep it alive.
         del self._awaited, self._then, self._break_off, self._salvage, self._stretch

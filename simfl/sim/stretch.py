@@ -82,7 +82,8 @@ class Stretch:
 
     def land(self) -> None:
         """Take note that all bytes have left the device, which has no more part in the transfer."""
-        self._errand.landed_s, self._errand.free_s = self._timeline.now, self.leaves_s
+        self._errand.landed_s = self._timeline.now
+        self._errand.sent(self.leaves_s)
 
     def moved(self) -> int | None:
         """Return None if the transfer has ended by itself, or what had moved when the device left.

@@ -1,6 +1,9 @@
 """What the devices that take no part draw, without asking each of them."""
 
+import itertools
 import math
+from functools import partial
+from operator import itemgetter
 
 from simfl.sim.errand import Errand
 from simfl.sim.fleet import Fleet
@@ -35,6 +38,9 @@ class IdleEnergy:
         # Of who takes part: the power w of each, and the sum of w * when it started.
         self._at_work: dict[int, Errand] = {}
         self._watts = self._watts_by_start = 0.0
+        # Of these, with the number of its start, who may leave before that is booked.
+        self._starts = itertools.count()
+        self._sent: dict[int, tuple[int, Errand]] = {}
 
     def start(self, errand: Errand) -> None:
         """Record that a device takes part from now on, and no longer waits for what was before."""
@@ -47,6 +53,7 @@ class IdleEnergy:
             before.free_s = min(before.free_s, now_s)
             self.end(before)
         self._at_work[errand.device] = errand
+        errand.when_sent = partial(self._has_sent, next(self._starts))
         if errand.group.on_offline != "abort":
             self._online[errand.group.first].start(errand)
         self._watts += watts
@@ -60,6 +67,7 @@ class IdleEnergy:
             self.look()
             self._online[errand.group.first].end(errand)
         del self._at_work[errand.device]
+        self._sent.pop(errand.device, None)
         group, now_s = errand.group, self._state.timeline.now
         watts = group.power.idle
         if group.batteries is not None and errand.ended_s is not None:  # it waits no longer
@@ -71,6 +79,10 @@ class IdleEnergy:
         self._booked_j += watts * (ended_s - errand.started_s + errand.waited_s(now_s))
         self._watts -= watts
         self._watts_by_start -= watts * errand.started_s
+
+    def _has_sent(self, start: int, errand: Errand) -> None:
+        if self._at_work.get(errand.device) is errand:
+            self._sent[errand.device] = start, errand
 
     def look(self) -> None:
         """See how many were online since the last look."""
@@ -87,7 +99,8 @@ class IdleEnergy:
         """
         self.look()
         taking_part_j = self._watts * self._looked_s - self._watts_by_start
-        for errand in self._at_work.values():  # but for who has left, and only waits to be booked
+        # But for who has left, and only waits to be booked: summed up in the order of their starts.
+        for _, errand in sorted(self._sent.values(), key=itemgetter(0)):
             if errand.free_s < self._looked_s:
                 taking_part_j -= errand.group.power.idle * (self._looked_s - errand.free_s)
         total_j = self._online_j - self._booked_j - taking_part_j
