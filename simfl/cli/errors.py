@@ -129,6 +129,12 @@ def _fail(message: str, code: int, debug: bool) -> int:
 
 def _usage(error: Exception) -> str:
     message = str(error.format_message()) if hasattr(error, "format_message") else str(error)
+    from pydantic import ValidationError
+
+    if isinstance(error.__cause__, ValidationError):  # as newer versions of Typer read values
+        from simfl.scenario.problems import first_message
+
+        message = message.replace(str(error), first_message(error.__cause__))
     context = getattr(error, "ctx", None)
     if context is None:
         return message.rstrip(".")

@@ -60,6 +60,17 @@ def test_bad_options_of_a_run(
     assert [path.name for path in here.iterdir()] == ["s.yaml"]
 
 
+@pytest.mark.parametrize("value", ["many", "1.5", "0"])
+def test_options_that_are_no_such_number_are_told_as_a_scenarios(
+    value: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such as "Input should be a valid integer", and nothing of what it was."""
+    Path("s.yaml").write_text(GOOD)
+    told = refused(capsys, "run", "s.yaml", "--jobs", value)
+    assert "Input should" not in told
+    assert value in told.partition(": ")[2]
+
+
 def test_time_only_refuses_what_needs_training(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
