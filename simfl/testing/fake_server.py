@@ -34,6 +34,7 @@ class FakeServer:
         blank: whether answers have no content, as where nothing is trained.
         decay: factor on all losses after each round.
         part: number of the tier or edge server that chooses.
+        members: how many clients that has (None: all).
         rounds: how many rounds are over.
         asked: every probe so far.
     """
@@ -48,6 +49,7 @@ class FakeServer:
     blank: bool = False
     decay: float = 0.9
     part: int = 0
+    members: int | None = None
     rounds: int = 0
     asked: list[Probe] = field(default_factory=list)
 
@@ -80,6 +82,7 @@ class FakeServer:
             self.blank,
             self.decay,
             self.part,
+            self.members,
         )
 
     def view(self, k: int, truthful: bool = False) -> View:
@@ -97,6 +100,7 @@ class FakeServer:
             k=k,
             truth=truth if truthful else None,
             part=self.part,
+            members=self.members,
         )
 
     def answer(self, probe: Probe) -> Reports:

@@ -11,6 +11,9 @@ import torch
 
 from simfl import Options, RunResult, Scenario, run
 from simfl.components.aggregators.fedavg import FedAvg
+from simfl.components.selectors.base import Answers, View
+from simfl.components.selectors.uniform import Uniform
+from simfl.core.types import Ids, Rng
 from simfl.errors import InputError
 from simfl.report.charts.costs import bytes_of
 from simfl.runs.check import check
@@ -181,3 +184,21 @@ def test_at_each_edge_everybody_has_a_turn(tmp_path: Path) -> None:
     [result] = run(scenario, tmp_path / "runs", Options(time_only=True))
     asked = [e["clients"] for e in events(result.folder, "selected") if e["edge"] == 1]
     assert asked == [[1, 3], [5, 7], [1, 3], [5, 7]]
+
+
+def test_selectors_are_told_how_many_clients_an_edge_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = []
+
+    def spying(self: Uniform, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
+        told.append((view.part, view.members))
+        return view.available[:k]
+
+    monkeypatch.setattr(Uniform, "select", spying)
+    rounds = {
+        "policy": {"name": "hierarchical", "edges": 3, "edge_rounds": 1},
+        "stop": {"rounds": 1},
+    }
+    run({**TINY, "rounds": rounds}, tmp_path / "runs", Options(time_only=True))
+    assert sorted(told) == [(0, 3), (1, 3), (2, 2)]

@@ -141,7 +141,11 @@ class FedAcs(Selector):
     needs_training: ClassVar[bool] = True
 
     tolerance: float = Field(
-        0.4, gt=0, le=1, description="size of the pool as a share of all clients, lambda (IV-A)"
+        0.4,
+        gt=0,
+        le=1,
+        description="size of the pool as a share of all clients, or of a tier's or edge server's, "
+        "lambda (IV-A)",
     )
     learning_rate: PositiveFloat = Field(
         1.0, description="what a duel adds to A or B, eta (section IV-A)"
@@ -178,7 +182,7 @@ class FedAcs(Selector):
         wins, losses = self._counts(view.clients)
         if len(ids) <= k:
             return ids
-        size = max(whole_share(self.tolerance, view.clients), k)
+        size = max(whole_share(self.tolerance, view.members), k)
         pool = ids if len(ids) <= size else self._pool(ids, size, wins, losses, rng)
         return np.sort(rng.choice(pool, size=k, replace=False))
 

@@ -128,6 +128,7 @@ class Selection:
             truth=self.truth,
             turn=turn,
             part=part,
+            members=len(everybody),
         )
 
     def _check(self, chosen: Counter[int]) -> None:

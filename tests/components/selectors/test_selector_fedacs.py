@@ -151,6 +151,16 @@ def test_the_smallest_tolerance_makes_the_pool_the_cohort() -> None:
     assert server.choose(selector, 4, np.random.default_rng(0)).tolist() == [3, 8, 21, 30]
 
 
+def test_a_tier_or_edge_has_a_pool_of_its_own() -> None:
+    server, selector = FakeServer.random(40), FedAcs(tolerance=0.5)
+    server.available, server.members = np.arange(4, 40, 5), 8
+    best = server.available[::2]
+    selector.load_state_dict(
+        {"_wins": np.bincount(best, minlength=40) * 1e6, "_losses": np.full(40, 99.0)}
+    )
+    assert server.choose(selector, 4, np.random.default_rng(0)).tolist() == best.tolist()
+
+
 def test_one_participant_learns_nothing() -> None:
     server, selector = FakeServer.random(5), FedAcs()
     server.play(selector, 5, 1, np.random.default_rng(0))
