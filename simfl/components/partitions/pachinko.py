@@ -15,6 +15,7 @@ from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import LARGEST, deal_counts, rows_of_classes
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Flags, Floats, Ids, Rng
+from simfl.core.words import numbered
 from simfl.errors import InputError
 
 NOTHING = 1e-250
@@ -63,8 +64,8 @@ class Pachinko(Partition):
         each = self.per_client or 1
         if samples < clients * each:
             raise InputError(
-                f"partition {self.name!r} can't deal {samples} samples to {clients} clients, "
-                f"{each} each"
+                f"partition {self.name!r} can't deal {numbered(samples, 'sample')} to "
+                f"{numbered(clients, 'client')}, {each} each"
             )
 
     @override
