@@ -88,13 +88,14 @@ class Shared(Network):
         0.0,
         ge=0,
         description="what protocols add to every byte, such as 4.6% for TCP over Ethernet: it "
-        "takes time on every link, but is not counted in bytes moved",
+        "takes time on every link but an edge server's backhaul (policy hierarchical), whose rates "
+        "are without it, and is not counted in bytes moved",
     )
     message_overhead: DataSize = Field(
         0.0,
         ge=0,
         description="what protocols add to every message, in each direction, such as 300 B for "
-        "gRPC: it takes time on every link, but is not counted in bytes moved",
+        "gRPC: likewise",
     )
     buffer: DataSize = Field(
         0.0,
