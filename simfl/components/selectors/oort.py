@@ -236,8 +236,8 @@ class Oort(WithPresets):
         if self.blacklist is None:
             return np.zeros(0, dtype=np.int64)
         often = view.history.participations
-        most = whole_share(self.blacklist_share, view.clients)
-        busiest = np.argsort(-often, kind="stable")[:most].astype(np.int64)
+        most = whole_share(self.blacklist_share, len(view.members))
+        busiest = view.members[np.argsort(-often[view.members], kind="stable")[:most]]
         tired: Ids = busiest[often[busiest] > self.blacklist]
         return tired
 

@@ -154,6 +154,19 @@ def test_the_blacklist_takes_the_busiest_but_not_too_many() -> None:
     assert len(server.choose(selector, 9, rng)) == 9
 
 
+def test_of_a_tier_or_edge_a_share_is_blacklisted() -> None:
+    server, rng = FakeServer.random(10), np.random.default_rng(0)
+    server.available = server.members = np.arange(0, 10, 2)
+    selector = Oort(
+        blacklist=2, blacklist_share=0.4, exploration=0, least_exploration=0, cutoff=0.01
+    )
+    server.choose(selector, 2, rng)
+    server.finish(selector, np.arange(10))
+    server.history.participations[:] = [9, 3, 8, 3, 7, 3, 6, 3, 5, 3]
+    chosen = {int(i) for _ in range(50) for i in server.choose(selector, 2, rng)}
+    assert chosen == {4, 6, 8}
+
+
 def test_a_share_of_the_clients_is_blacklisted_as_people_reckon() -> None:
     """29% of 100 are 29, whatever floats say."""
     server = FakeServer.random(100)
