@@ -176,6 +176,14 @@ CASES = {
         GOOD.replace("clients: 4", "clients: 4, policy: {name: hierarchical, edges: 9}"),
         "4:30: rounds.policy: policy 'hierarchical' has 9 edges, but the fleet has only 8 devices",
     ),
+    "more tiers than devices": (
+        GOOD.replace("clients: 4", "clients: 4, policy: {name: tiered, tiers: 9}"),
+        "4:30: rounds.policy: policy 'tiered' has 9 tiers, but the fleet has only 8 devices",
+    ),
+    "more tiers to select from than devices": (
+        GOOD + "selection: {name: tifl, tiers: 9}\n",
+        "5:12: selection: selector 'tifl' has 9 tiers, but the fleet has only 8 devices",
+    ),
     "a link of the server's own beside edges": (
         GOOD.replace("clients: 4", "clients: 4, policy: hierarchical")
         + "network: {server_uplink: 1 Mbit/s}\n",

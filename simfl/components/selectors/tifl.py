@@ -5,6 +5,7 @@ docs/algorithms.md, A.13.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -14,7 +15,9 @@ from typing_extensions import override
 from simfl.components.selectors._schedule import is_due
 from simfl.components.selectors.base import Answers, Probe, Reports, Selector, View, selectors
 from simfl.components.selectors.mathematics.draws import grown, spread
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Ids, Rng
+from simfl.core.words import numbered
 
 
 @selectors.register("tifl")
@@ -56,6 +59,15 @@ class Tifl(Selector):
     _credits: dict[int, Floats] = PrivateAttr(default_factory=dict)
     _current: dict[int, int] = PrivateAttr(default_factory=dict)
     _last: dict[int, int] = PrivateAttr(default_factory=dict)  # 0-based round of the last selection
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        """Yield also that tiers are more than devices; the default goes with any fleet."""
+        yield from super().objections(circumstances)
+        default = type(self).model_fields["tiers"].default
+        if self.tiers > max(circumstances.devices, default):
+            devices = numbered(circumstances.devices, "device")
+            yield f"selector {self.name!r} has {self.tiers} tiers, but the fleet has only {devices}"
 
     def _is_due(self, view: View) -> bool:
         return is_due(self.interval, self._last.get(view.part, -1), view.round - 1)

@@ -5,13 +5,16 @@ arXiv:2001.09249; docs/algorithms.md, A.13): equal shares of the clients by late
 """
 
 import math
+from collections.abc import Iterator
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Ids
+from simfl.core.words import numbered
 from simfl.sim.policies.base import CallOff, Process, RoundPolicy, policies
 from simfl.sim.server.deadlines import Deadline
 from simfl.sim.server.server import Server
@@ -61,6 +64,15 @@ class Tiered(RoundPolicy):
     @override
     def counted(self, wanted: int) -> int:
         return self.clients_per_tier or math.ceil(wanted / self.tiers)
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        """Yield also that tiers are more than devices; the default goes with any fleet."""
+        yield from super().objections(circumstances)
+        default = type(self).model_fields["tiers"].default
+        if self.tiers > max(circumstances.devices, default):
+            devices = numbered(circumstances.devices, "device")
+            yield f"policy {self.name!r} has {self.tiers} tiers, but the fleet has only {devices}"
 
     @override
     def run(self, server: Server) -> Process:
