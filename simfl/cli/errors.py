@@ -85,7 +85,7 @@ def is_there() -> bool:
 def _of_room(error: Exception) -> str:
     """Return what the machine has no room for ("": that is not behind an error)."""
     if is_short_of_threads(error):
-        return "there is no room for another thread; raise the limit (ulimit -u)"
+        return "there is no room for another thread; raise the limit (ulimit -u, or -v for memory)"
     if is_short_of_memory(error):
         return "there is too little memory to load or open something"
     if is_out_of_memory(error):

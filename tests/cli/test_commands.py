@@ -165,8 +165,8 @@ def test_validate_with_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (
             RuntimeError("can't start new thread"),
             1,
-            "error: there is no room for another thread; raise the limit (ulimit -u) (can't start "
-            "new thread)\n",
+            "error: there is no room for another thread; raise the limit (ulimit -u, or -v for "
+            "memory) (can't start new thread)\n",
         ),
         (ImportError("no x"), 1, "internal error: ImportError: no x (--debug shows where)\n"),
         (KeyError("x"), 1, "internal error: KeyError: 'x' (--debug shows where)\n"),
