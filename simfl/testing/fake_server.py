@@ -34,7 +34,7 @@ class FakeServer:
         blank: whether answers have no content, as where nothing is trained.
         decay: factor on all losses after each round.
         part: number of the tier or edge server that chooses.
-        members: how many clients that has (None: all).
+        members: ids of that one's clients (None: all who have samples).
         rounds: how many rounds are over.
         asked: every probe so far.
     """
@@ -49,7 +49,7 @@ class FakeServer:
     blank: bool = False
     decay: float = 0.9
     part: int = 0
-    members: int | None = None
+    members: Ids | None = None
     rounds: int = 0
     asked: list[Probe] = field(default_factory=list)
 
@@ -82,7 +82,7 @@ class FakeServer:
             self.blank,
             self.decay,
             self.part,
-            self.members,
+            None if self.members is None else np.flatnonzero(np.isin(order, self.members)),
         )
 
     def view(self, k: int, truthful: bool = False) -> View:

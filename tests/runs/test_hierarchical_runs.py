@@ -186,13 +186,13 @@ def test_at_each_edge_everybody_has_a_turn(tmp_path: Path) -> None:
     assert asked == [[1, 3], [5, 7], [1, 3], [5, 7]]
 
 
-def test_selectors_are_told_how_many_clients_an_edge_has(
+def test_selectors_are_told_whose_edge_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = []
 
     def spying(self: Uniform, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
-        told.append((view.part, view.members))
+        told.append((view.part, view.members.tolist()))
         return view.available[:k]
 
     monkeypatch.setattr(Uniform, "select", spying)
@@ -201,4 +201,4 @@ def test_selectors_are_told_how_many_clients_an_edge_has(
         "stop": {"rounds": 1},
     }
     run({**TINY, "rounds": rounds}, tmp_path / "runs", Options(time_only=True))
-    assert sorted(told) == [(0, 3), (1, 3), (2, 2)]
+    assert sorted(told) == [(0, [0, 3, 6]), (1, [1, 4, 7]), (2, [2, 5])]

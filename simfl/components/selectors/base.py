@@ -129,8 +129,8 @@ class View:
         turn: how many selections were made for this round before (replacements are chosen one by
             one where the server does not wait for all).
         part: number of the tier or edge server that chooses, of its own clients only; else 0.
-        members: how many clients that has, away and at work or not; else all who take part: they
-            hold samples, and have not refused.
+        members: `(m,)` ids of all clients of that, away and at work or not, ascending; else of all
+            who take part: they hold samples, and have not refused.  Not to be changed.
     """
 
     def __init__(
@@ -145,14 +145,14 @@ class View:
         truth: Mapping[str, NDArray[Any]] | None = None,
         turn: int = 0,
         part: int = 0,
-        members: int | None = None,
+        members: Ids | None = None,
     ) -> None:
         self.round = round_
         self.turn = turn
         self.part = part
         self.now_s = now_s
         self.history = history
-        self.members = self.clients if members is None else members
+        self.members = np.flatnonzero(history.samples) if members is None else members
         self.model_bytes = model_bytes
         self.k = k
         self.truth = truth

@@ -182,7 +182,7 @@ class FedAcs(Selector):
         wins, losses = self._counts(view.clients)
         if len(ids) <= k:
             return ids
-        size = max(whole_share(self.tolerance, view.members), k)
+        size = max(whole_share(self.tolerance, len(view.members)), k)
         pool = ids if len(ids) <= size else self._pool(ids, size, wins, losses, rng)
         return np.sort(rng.choice(pool, size=k, replace=False))
 

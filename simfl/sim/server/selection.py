@@ -9,6 +9,7 @@ import simpy
 from numpy.typing import NDArray
 
 from simfl.components.selectors.base import History, Reports, View
+from simfl.core.readonly import read_only
 from simfl.core.types import Ids
 from simfl.errors import ComponentError
 from simfl.sim.coordinator import Coordinator
@@ -128,7 +129,7 @@ class Selection:
             truth=self.truth,
             turn=turn,
             part=part,
-            members=len(everybody),
+            members=read_only(everybody),
         )
 
     def _check(self, chosen: Counter[int]) -> None:

@@ -153,7 +153,7 @@ def test_the_smallest_tolerance_makes_the_pool_the_cohort() -> None:
 
 def test_a_tier_or_edge_has_a_pool_of_its_own() -> None:
     server, selector = FakeServer.random(40), FedAcs(tolerance=0.5)
-    server.available, server.members = np.arange(4, 40, 5), 8
+    server.available = server.members = np.arange(4, 40, 5)
     best = server.available[::2]
     selector.load_state_dict(
         {"_wins": np.bincount(best, minlength=40) * 1e6, "_losses": np.full(40, 99.0)}
