@@ -17,6 +17,7 @@ from simfl.errors import ComponentError, InputError
 from simfl.training import local
 from simfl.training.features import sample_features
 from simfl.training.flat import build, load
+from simfl.training.kernels.stages import dropouts, make_factors, stages_of
 from simfl.training.passes import Purpose
 from tests.training.learning_stubs import (
     Chained,
@@ -30,7 +31,6 @@ from tests.training.learning_stubs import (
     Scaled,
     close,
     initial,
-    linear_kernel,
     make_orders,
     make_task,
     reference,
@@ -235,9 +235,11 @@ def test_dropout_masks_follow_from_the_seed_alone():
 
 
 def test_dropout_leaves_out_the_right_share():
-    kernel = linear_kernel(Perceptron(dropout=0.3).build((20,), 5), (20,))
-    masks = kernel.draw_masks(np.random.default_rng(0), 50, 8)
-    assert masks.shape == (50, 8 * (16 + 12))
+    stages = stages_of(Perceptron(dropout=0.3).build((20,), 5), (20,))
+    layers = dropouts(stages or [])
+    assert layers == [(16, 0.3), (12, 0.3)]
+    masks = np.random.default_rng(0).random((400, 16 + 12), dtype=np.float32)
+    make_factors(masks, layers)
     assert np.mean(masks == 0) == pytest.approx(0.3, abs=0.02)
     assert np.unique(masks) == pytest.approx([0, 1 / 0.7])
 

@@ -38,13 +38,10 @@ def choose_kernel(module: nn.Module, shape: tuple[int, ...], training: LocalTrai
     """
     if (compiled := compiled_kernel(module, shape)) and is_compilable(training):
         return compiled
-    layout = Layout.of(module)
     device = next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
     if device.type != "cpu":
         records = training.optimizer.repeats and can_record(module, shape)
         return RecordedKernel(module) if records else LoopKernel(module)
-    if training.augmentation is not None:
-        return LoopKernel(module)
-    if stages := stages_of(module, shape):
-        return LinearKernel(layout, stages)
+    if training.augmentation is None and (stages := stages_of(module, shape)):
+        return LinearKernel(Layout.of(module), stages)
     return LoopKernel(module)

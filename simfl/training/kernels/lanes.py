@@ -31,11 +31,10 @@ class Lanes:
         lanes: how many at most.
         rows: of each matrix.
         columns: of each matrix.
-        device: where.
     """
 
-    def __init__(self, lanes: int, rows: int, columns: int, device: torch.device) -> None:
-        self._flat = torch.zeros(aligned(lanes * rows * columns) + ALIGNED, device=device)
+    def __init__(self, lanes: int, rows: int, columns: int) -> None:
+        self._flat = torch.zeros(aligned(lanes * rows * columns) + ALIGNED)
         self._rows, self._columns = rows, columns
         self.every = self._flat[: lanes * rows * columns].view(lanes, rows, columns)
 

@@ -43,17 +43,16 @@ class SoftmaxObjective(Objective):
         batches: room for so many.
         width: rows of each.
         classes: logits of each row.
-        device: where.
     """
 
-    def __init__(self, batches: int, width: int, classes: int, device: torch.device) -> None:
-        self._logits = torch.empty(batches, width, classes, device=device)
-        self._sums = Lanes(batches, width, 1, device)
-        self._shifts = torch.zeros(batches, width, 1, device=device)
+    def __init__(self, batches: int, width: int, classes: int) -> None:
+        self._logits = torch.empty(batches, width, classes)
+        self._sums = Lanes(batches, width, 1)
+        self._shifts = torch.zeros(batches, width, 1)
 
     @override
     def targets(self, y: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        targets = torch.zeros(*y.shape, self._logits.shape[2], device=y.device)
+        targets = torch.zeros(*y.shape, self._logits.shape[2])
         return targets.scatter_(2, y.unsqueeze(2), weights)
 
     @override
@@ -77,11 +76,10 @@ class RowObjective(Objective):
     Args:
         batches: room for so many.
         width: rows of each.
-        device: where.
     """
 
-    def __init__(self, batches: int, width: int, device: torch.device) -> None:
-        self._losses = torch.empty(batches, width, device=device)
+    def __init__(self, batches: int, width: int) -> None:
+        self._losses = torch.empty(batches, width)
 
     @override
     def split(self, counts: Sequence[int]) -> Iterator[tuple[torch.Tensor, ...]]:
@@ -105,17 +103,14 @@ class RowGradient:
         lanes: how many at most.
         width: rows of a batch.
         outputs: of the model.
-        device: where.
     """
 
-    def __init__(
-        self, loss: Loss, lanes: int, width: int, outputs: int, device: torch.device
-    ) -> None:
+    def __init__(self, loss: Loss, lanes: int, width: int, outputs: int) -> None:
         self._loss = loss
         self._multiple = ALIGNED // gcd(ALIGNED, width)
         self._room = -(-lanes // self._multiple) * self._multiple
-        self._outputs = torch.zeros(self._room, width, outputs, device=device)
-        self._weights = torch.zeros(self._room, width, device=device)
+        self._outputs = torch.zeros(self._room, width, outputs)
+        self._weights = torch.zeros(self._room, width)
         self._targets: torch.Tensor | None = None
 
     def __call__(

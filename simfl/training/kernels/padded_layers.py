@@ -31,12 +31,11 @@ class PaddedLayers:
     ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         """Return weights `(l, outputs, inputs)` and biases `(l, outputs)` of `models`, padded."""
         views = self._layout.views(torch.stack(list(models)))
-        lanes, device = len(models), models[0].device
         weights, biases = [], []
         for stage, outputs in zip(self._stages, self.outputs, strict=True):
-            weight = torch.zeros(lanes, outputs, stage.inputs, device=device)
+            weight = torch.zeros(len(models), outputs, stage.inputs)
             weight[:, : stage.outputs] = views[stage.weight]
-            bias = torch.zeros(lanes, outputs, device=device)
+            bias = torch.zeros(len(models), outputs)
             if stage.bias is not None:
                 bias[:, : stage.outputs] = views[stage.bias]
             weights.append(weight)
