@@ -59,7 +59,7 @@ def logits_of(task: Task, params: Params, x: torch.Tensor, part: slice) -> torch
         rows = np.arange(part.start, part.stop)
         return program.compiled.logits(program.model_to_device(params), x, rows)
     hold(program, params)
-    parts = [logits for _, logits in forward(program, program.to_device(x), None, part)]
+    parts = [logits for _, logits in forward(program, program.to_device(x), part)]
     if len(parts) == 1:
         return parts[0]
     return torch.cat(parts) if parts else torch.empty(0, task.classes, device=program.device)
@@ -117,40 +117,30 @@ def hold(program: Program, params: Params | torch.Tensor) -> None:
         params = program.model_to_device(params)
     load(program.module, params.detach())
     program.module.eval()
-    program.held = params.detach()
 
 
 def forward(
-    program: Program,
-    x: torch.Tensor,
-    rows: torch.Tensor | None,
-    part: slice | None = None,
-    hooked: bool = False,
+    program: Program, x: torch.Tensor, rows: torch.Tensor | slice
 ) -> Iterator[tuple[slice, torch.Tensor]]:
     """Yield ``(slice of rows, logits)`` of the program's module over `x`, batch by batch.
 
     Args:
         program: its module holds the parameters.
         x: `(n, ...)` inputs.
-        rows: `(m,)` which of them, in which order; None: all.
-        part: only so many of the rows, from a multiple of the batch size on.
-        hooked: whether the module itself must compute, for somebody listens to its layers.
+        rows: `(m,)` which of them, in which order; or a part of all, which begins at a multiple of
+            `BATCH`, and is cut as it is when all are asked for.
     """
     module = program.module
     images = program.channels_last and not program.batch_norm  # whose batches had better be large
     whole = program.stacked or program.device.type != "cpu"
     size = BATCH if whole else IMAGES if images else OTHERS
-    n = len(x) if rows is None else len(rows)
+    part = rows if isinstance(rows, slice) else slice(0, len(rows))
+    n = len(x) if isinstance(rows, slice) else len(rows)
     with torch.no_grad():
-        begin, end = (0, n) if part is None else (part.start, part.stop)
-        if program.compiled is not None and not hooked:
-            chosen = np.arange(begin, end) if rows is None else rows[begin:end].cpu().numpy()
-            yield slice(begin, end), program.compiled.logits(program.held, x, chosen)
-            return
-        for first in range(begin, end, size):
+        for first in range(part.start, part.stop, size):
             last = min(first + size, n)
             # A copy: what a module does to its inputs in place is nobody else's.
-            batch = x[first:last].clone() if rows is None else x[rows[first:last]]
+            batch = x[first:last].clone() if isinstance(rows, slice) else x[rows[first:last]]
             if last - first < size < n and not program.batch_norm:
                 batch = torch.cat(
                     [batch, batch[:1].expand(size - (last - first), *batch.shape[1:])]

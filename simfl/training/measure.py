@@ -44,7 +44,8 @@ def measure(
         InputError: the report is none of these, or the model has no such layer.
     """
     program, loss = program_of(task), task.training.loss
-    hold(program, params)
+    model = program.model_to_device(params)
+    hold(program, model)
     parts = []
     for first in range(0, len(clients), CLIENTS):
         asked = [int(client) for client in clients[first : first + CLIENTS]]
@@ -53,7 +54,7 @@ def measure(
             if batch is not None:
                 looked_at = [batch.rows(*held) for held in zip(asked, cohort.rows, strict=True)]
                 cohort = replace(cohort, rows=looked_at)
-            parts.append(_losses(program, loss, cohort))
+            parts.append(_losses(program, model, loss, cohort))
         elif report == "fc1_profile":
             parts.append(_profiles(program, task.data.training(asked)))
         elif report == "gradient":
@@ -78,9 +79,13 @@ def mean_gradient(
     return mean.to(torch.float32).cpu().numpy()
 
 
-def _losses(program: Program, loss: Loss, cohort: Cohort) -> Floats:
+def _losses(program: Program, model: torch.Tensor, loss: Loss, cohort: Cohort) -> Floats:
+    """Return `(m,)` mean losses of the `model` `(p,)`, which the program's module holds, too."""
     rows, starts = _all_rows(cohort)
     x, y = program.to_device(cohort.x), program.to_device(cohort.y)
+    if program.compiled is not None:
+        logits = program.compiled.logits(model, x, rows.numpy())
+        return _means(row_losses(loss, logits, y[rows]), starts)
     losses = np.empty(len(rows))
     for batch, logits in _outputs(program, x, rows, starts):
         losses[batch] = row_losses(loss, logits, y[rows[batch]])
@@ -96,7 +101,7 @@ def _profiles(program: Program, cohort: Cohort) -> Floats:
     profiles = np.empty((len(rows), layer.out_features))
     try:
         x = program.to_device(cohort.x)
-        for batch, _ in _outputs(program, x, rows, starts, hooked=True):
+        for batch, _ in _outputs(program, x, rows, starts):
             profiles[batch] = seen[0][: batch.stop - batch.start].cpu().numpy()
             seen.clear()  # of a layer that is called again, the first call counts
     finally:
@@ -119,14 +124,13 @@ def _outputs(
     x: torch.Tensor,
     rows: torch.Tensor,
     starts: NDArray[np.int64],
-    hooked: bool = False,
 ) -> Iterator[tuple[slice, torch.Tensor]]:
     """Yield as `forward` does; under batch norm, nobody's rows beside another client's."""
     if not program.batch_norm:
-        yield from forward(program, x, rows, hooked=hooked)
+        yield from forward(program, x, rows)
         return
     for begin, end in pairwise(starts.tolist()):
-        for batch, logits in forward(program, x, rows[begin:end], hooked=hooked):
+        for batch, logits in forward(program, x, rows[begin:end]):
             yield slice(begin + batch.start, begin + batch.stop), logits
 
 

@@ -43,8 +43,6 @@ class Program:
         """Whether it is a stack of linear layers."""
         self.compiled = compiled_kernel(self.module, task.shape)
         """What computes outputs, where the compiled kernel understands the model."""
-        self.held = torch.zeros(0)
-        """The flat vector `(p,)` that the module holds, see `evaluate.hold`."""
         self._resident: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self._models: dict[int, tuple[Params, torch.Tensor]] = {}
 
