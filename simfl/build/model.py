@@ -13,8 +13,7 @@ from simfl.core.evaluation import Evaluation
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Params
-from simfl.errors import InputError
-from simfl.scenario.checks import refusal
+from simfl.scenario.checks import refusal, set_weights
 from simfl.scenario.scenario import Scenario
 from simfl.scenario.whole import Objection
 from simfl.training.executors.base import Executor
@@ -32,16 +31,11 @@ def initial_model(scenario: Scenario, seeds: Seeds) -> tuple[Params, Params]:
     Raises:
         ScenarioError: the scenario names a file for them, which does not hold them.
     """
-    from simfl.training.flat import build, flatten, reinitialised
-    from simfl.training.model_file import begin_with
+    from simfl.training.flat import build, flatten
 
     module = build(scenario.model, *scenario.inputs_and_outputs(), seeds.number("init"))
-    if scenario.weights is not None:
-        try:
-            begin_with(scenario.weights, module, reinitialised(module, scenario.model))
-        except InputError as error:
-            problem = ("model", "weights_file"), str(error)
-            raise refusal(scenario, [problem]) from error
+    if problems := set_weights(scenario, module):
+        raise refusal(scenario, problems)
     return flatten(module), flatten(module, frozen=True)
 
 

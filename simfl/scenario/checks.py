@@ -6,7 +6,7 @@ what they say is given its place.  What concerns no component is in `whole`.
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -24,6 +24,9 @@ from simfl.scenario.language.place import Location
 from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.problems import Problem, lost_folder, report
 from simfl.scenario.whole import Objection, of_the_whole
+
+if TYPE_CHECKING:
+    from torch import nn
 
 OWN_MODELS = "simfl.components.models."
 """Where models are that object to shapes by themselves, and have no batch norm."""
@@ -51,16 +54,24 @@ def refuse(variants: Mapping[str, Experiment], *, trains: bool = True) -> None:
 
 def _of_weights(scenario: Experiment) -> Iterator[Objection]:
     """Yield why a model that can be built can't begin with what its `weights_file` holds."""
-    if scenario.weights is None or _Model(scenario).architecture is None:
-        return
-    from simfl.training.flat import build, reinitialised
+    if scenario.weights is not None and _Model(scenario).architecture is not None:
+        from simfl.training.flat import build
+
+        yield from set_weights(scenario, build(scenario.model, *scenario.inputs_and_outputs()))
+
+
+def set_weights(scenario: Experiment, module: "nn.Module") -> list[Objection]:
+    """Give `module` what the scenario's `weights_file` holds, if it names one; return why not."""
+    if scenario.weights is None:
+        return []
+    from simfl.training.flat import reinitialised
     from simfl.training.model_file import begin_with
 
-    module = build(scenario.model, *scenario.inputs_and_outputs())
     try:
         begin_with(scenario.weights, module, reinitialised(module, scenario.model))
     except InputError as error:
-        yield ("model", "weights_file"), str(error)
+        return [(("model", "weights_file"), str(error))]
+    return []
 
 
 def _lines(scenario: Experiment, trains: bool) -> list[str]:
