@@ -7,23 +7,18 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from simfl.coordinators.base import MODEL
-from simfl.coordinators.diagnostics import AGGREGATOR_DIAGNOSTICS, DIAGNOSTICS
 from simfl.core.arguments import called
 from simfl.core.files import failure, write_output
 from simfl.errors import InputError
 from simfl.runs.differences import differences
+from simfl.runs.folder.columns import FILES
 from simfl.runs.folder.folder import (
     CHECKPOINT,
-    CLIENTS,
     EVENTS,
     PAST,
     PROVENANCE,
-    REPORT,
-    ROUNDS,
     SCENARIO,
     SUMMARY,
-    TRACE,
     is_finished,
     is_run,
     read_json,
@@ -40,10 +35,9 @@ from simfl.runs.inputs import changed
 from simfl.runs.job import Job
 from simfl.scenario.scenario import Scenario
 
-_RESULTS = (
-    SUMMARY, EVENTS, EVENTS + PACKED, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, AGGREGATOR_DIAGNOSTICS,
-    REPORT, TRACE,
-)  # fmt: skip
+_SOURCES = (SCENARIO, PROVENANCE, PAST, CHECKPOINT)
+"""What a run is made from, and gone on with."""
+_RESULTS = [EVENTS + PACKED, *(file for file in FILES if file not in _SOURCES)]
 _PAST = re.compile(r"past-\d+\.yaml")
 
 
@@ -186,7 +180,7 @@ def refuse_to_lose_weights(
 
 
 def _is_of_a_run(name: str) -> bool:
-    files = (SCENARIO, PROVENANCE, *_RESULTS, CHECKPOINT, LOCK)
+    files = (*_SOURCES, *_RESULTS, LOCK)
     return name in files or name.endswith(".partial") or _PAST.fullmatch(name) is not None
 
 
