@@ -18,6 +18,8 @@ NAMED_WRONGLY = (
     errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG,
 )  # fmt: skip
 """What an operating system says of a place that its user may not or can't have meant."""
+_ABANDONED_S = 60.0
+"""So old is a half whose process is not seen here, and not perhaps at it in another container."""
 
 
 def similar_file(path: Path, suffixes: Sequence[str] = ()) -> str:
@@ -68,10 +70,6 @@ def failure(what: str, error: OSError) -> SimflError:
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
         return kind(f"{what}: a file lies where its folder is to be")
     return kind(f"{what}: {error.strerror or error}")
-
-
-_ABANDONED_S = 60.0
-"""So old is a half whose process is not seen here, and not perhaps at it in another container."""
 
 
 def remove_abandoned(folder: Path, name: str = "*", old_s: float = 0.0) -> None:

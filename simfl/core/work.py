@@ -18,6 +18,8 @@ from simfl.core.types import Corrections, Floats, Ids, OrderKey, Params
 FORWARD_UNITS = 1 / 3
 """A forward pass over a sample, in what training on it takes, where no FLOPs are counted: the
 backward pass takes twice as many."""
+NO_MODEL = np.zeros(0, dtype=np.float32)
+"""Of a result whose model is elsewhere, or was added to a sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +147,6 @@ class OrderBatch:
         return OrderBatch(
             {version: self.bases[version] for version in versions}, orders, corrections
         )
-
-
-NO_MODEL = np.zeros(0, dtype=np.float32)
-"""Of a result whose model is elsewhere, or was added to a sum."""
 
 
 @dataclass(frozen=True, slots=True)

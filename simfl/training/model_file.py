@@ -17,6 +17,8 @@ from simfl.errors import InputError
 from simfl.training.batch_norm import running_statistics
 from simfl.training.flat import Layout, copied
 
+_EXPECTED = "expected what `torch.save(model.state_dict(), ...)` writes"
+
 
 def state_dict(module: nn.Module, params: Params) -> Mapping[str, torch.Tensor]:
     """Return a state dict of `module`, with `params` `(p,)` for those that are trained."""
@@ -108,9 +110,6 @@ def read_model(path: Path, module: nn.Module, keep: Sequence[nn.Parameter] = ())
         raise InputError(f"{error}") from error
     except Exception as error:  # whatever PyTorch raises of a file that is none of its own, or cut
         raise InputError(f"it is no whole file of PyTorch's, {_EXPECTED}") from error
-
-
-_EXPECTED = "expected what `torch.save(model.state_dict(), ...)` writes"
 
 
 def begin_with(path: Path, module: nn.Module, keep: Sequence[nn.Parameter] = ()) -> None:

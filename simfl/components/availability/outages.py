@@ -14,6 +14,9 @@ from simfl.core.seeds import Seeds
 from simfl.core.types import Flags, Ids
 from simfl.core.units import Duration
 
+_GROUP = np.zeros(1, dtype=np.int64)
+"""The one device whose sessions are the times without an outage."""
+
 
 @availabilities.register("outages")
 class Outages(Availability):
@@ -61,9 +64,6 @@ class Outages(Availability):
             self.base.schedule(devices, group, seeds, folder),
             Alternating(1, self.between, self.lasting, seeds, address),
         )
-
-
-_GROUP = np.zeros(1, dtype=np.int64)
 
 
 class _Both:

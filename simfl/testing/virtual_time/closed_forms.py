@@ -20,6 +20,7 @@ Pair = tuple[float, float]
 """What is expected, and what is measured."""
 
 _K, _ROUNDS, _MEAN_S = 10, 1000, 3.0
+_POWER = Power(idle=0.5, download=1.0, compute=4.0, upload=2.0)
 
 
 def one_device() -> Pair:
@@ -221,9 +222,6 @@ def copula() -> Pair:
     mixed = Correlations.of({"~".join(names): 0.6}).mix({name: rng.random(n) for name in names})
     ranks = [mixed[name].argsort().argsort() for name in names]
     return 0.6, float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-
-
-_POWER = Power(idle=0.5, download=1.0, compute=4.0, upload=2.0)
 
 
 def battery_empties() -> Pair:

@@ -40,6 +40,8 @@ from simfl.training.passes import Segment
 
 BLOCK_BYTES = 64 * 2**20
 """Dropout masks that are there at once, at most."""
+INFERENCE_BATCH = 50
+"""Rows of a forward pass without training; how many changes no bit."""
 
 
 class CompiledKernel(Kernel):
@@ -176,10 +178,6 @@ class CompiledKernel(Kernel):
         return found
 
 
-INFERENCE_BATCH = 50
-"""Rows of a forward pass without training; how many changes no bit."""
-
-
 def compiled_kernel(module: nn.Module, shape: tuple[int, ...]) -> CompiledKernel | None:
     """Return what runs `module` on a CPU, given inputs of `shape`; None: nothing here does."""
     if any(parameter.device.type != "cpu" for parameter in module.parameters()):
@@ -189,7 +187,7 @@ def compiled_kernel(module: nn.Module, shape: tuple[int, ...]) -> CompiledKernel
 
 
 def settings_of(training: LocalTraining) -> Settings:
-    """Return how parameters change, as the library takes it, which `knows` it."""
+    """Return how parameters change, as the library takes it, see `is_compilable`."""
     optimizer, loss = training.optimizer, training.loss
     assert isinstance(loss, CrossEntropy)
     settings = Settings(
