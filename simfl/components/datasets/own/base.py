@@ -152,22 +152,28 @@ class OwnDataset(Dataset):
         file = str(self.source().resolve())
         key = (self.name, file, status.st_mtime_ns, status.st_size, self.model_dump_json())
         if rows is not None or key not in _KNOWN:
-            rows = rows or self.rows()
-            if 0 in rows.x.shape[1:]:
-                raise InputError(f"{self.source()}: an input has no numbers to learn from")
-            rows.require_finite(self.source(), FLOAT32 if self.normalise == "none" else FLOAT64)
-            drawn = rows.test is None and self.test_share > 0
-            test = np.zeros(len(rows.label), np.bool_) if rows.test is None else rows.test
-            n = int((~test).sum())
-            train = n - round(n * self.test_share) if drawn else n
-            _, classes = as_targets(rows, self.learn, self.source())
-            vocabulary = int(self._inputs(rows).max(initial=-1)) + 1 if self.tokens else None
-            known = None if drawn or rows.client is None else rows.client[~test]
-            clients = None if known is None else len(np.unique(known))
-            ends = float(rows.x.min()), float(rows.x.max())
-            shape = rows.x.shape[1:]
-            _KNOWN[key] = _Facts(shape, classes, train, clients, vocabulary, ends, drawn)
+            _KNOWN[key] = self._facts_of(rows or self.rows())
         return _KNOWN[key]
+
+    def _facts_of(self, rows: Rows) -> _Facts:
+        """Return what is known of the source that holds some `rows`.
+
+        Raises:
+            InputError: nothing can be learned from them.
+        """
+        if 0 in rows.x.shape[1:]:
+            raise InputError(f"{self.source()}: an input has no numbers to learn from")
+        rows.require_finite(self.source(), FLOAT32 if self.normalise == "none" else FLOAT64)
+        drawn = rows.test is None and self.test_share > 0
+        test = np.zeros(len(rows.label), np.bool_) if rows.test is None else rows.test
+        n = int((~test).sum())
+        train = n - round(n * self.test_share) if drawn else n
+        _, classes = as_targets(rows, self.learn, self.source())
+        vocabulary = int(self._inputs(rows).max(initial=-1)) + 1 if self.tokens else None
+        known = None if drawn or rows.client is None else rows.client[~test]
+        clients = None if known is None else len(np.unique(known))
+        ends = float(rows.x.min()), float(rows.x.max())
+        return _Facts(rows.x.shape[1:], classes, train, clients, vocabulary, ends, drawn)
 
     @override
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
@@ -187,7 +193,7 @@ class OwnDataset(Dataset):
         owners = rows.client[~test]
         names = np.unique(owners)
         tested = _rows_of(names, rows.client[test]) if rows.test_owned else None
-        return Corpus(*samples, classes, grouped(owners), tested, _as_text(names))
+        return Corpus(*samples, classes, _rows_of(names, owners), tested, _as_text(names))
 
     def _inputs(self, rows: Rows) -> NDArray[Any]:
         """Return `(n, ...)` inputs as they are trained on."""
@@ -219,13 +225,6 @@ def _standard(x: NDArray[Any], train: Flags) -> NDArray[np.float32]:
     return standard
 
 
-def grouped(owners: NDArray[Any]) -> list[NDArray[np.int64]]:
-    """Return for each owner, in order, the rows `(m,)` that are its; `owners` is `(n,)`."""
-    _, owner = np.unique(owners, return_inverse=True)
-    order = np.argsort(owner, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(owner[order])) + 1)
-
-
 def _as_text(names: NDArray[Any]) -> NDArray[np.str_]:
     """Return `names` as their user wrote them: columns of numbers have 3 as 3.0."""
     whole = names.dtype.kind == "f" and bool((names == np.rint(names)).all())
@@ -233,7 +232,7 @@ def _as_text(names: NDArray[Any]) -> NDArray[np.str_]:
 
 
 def _rows_of(names: NDArray[Any], owners: NDArray[Any]) -> list[NDArray[np.int64]]:
-    """Return for each of `names` the rows that are its."""
+    """Return for each of `names`, ascending, the rows `(m,)` that are its; `owners` is `(n,)`."""
     order = np.argsort(owners, kind="stable")
     first, last = (np.searchsorted(owners[order], names, side) for side in ("left", "right"))
     return [order[low:high] for low, high in zip(first, last, strict=True)]
