@@ -10,7 +10,7 @@ from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.component import overrides
 from simfl.core.readonly import read_only
-from simfl.core.returned import check_numbers, check_vector, expect
+from simfl.core.returned import check_vector, check_weights, expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Corrections, Floats, Params
 from simfl.core.work import WorkOrder
@@ -71,7 +71,7 @@ class GuardedAggregator:
             np.errstate(over="ignore", invalid="ignore"),  # of training that diverges
         ):
             given, total = self.aggregator.weigh(samples, [1] * len(models)), GroupedSum()
-            weights = check_numbers(given, len(models), "weights")
+            weights = check_weights(given, len(models))
             for weight, model in zip(weights, models, strict=True):
                 total.add(weight, model)
             mean = total.value()
@@ -88,7 +88,7 @@ class GuardedAggregator:
         with blaming(self.aggregator, "weighing updates"):
             weights = self.aggregator.weigh(samples, [arrival.copies for arrival in arrivals])
             if weights is not None:
-                check_numbers(weights, len(samples), "weights")
+                check_weights(weights, len(samples))
         return weights
 
     def corrections(self, orders: Sequence[WorkOrder], model: Params) -> Corrections | None:

@@ -36,19 +36,19 @@ def check_vector(vector: object, like: Params) -> Params:
     return vector
 
 
-def check_numbers(numbers: object, n: int, what: str) -> Floats:
-    """Return `numbers` if they are `(n,)` finite float64 numbers.
+def check_weights(weights: object, n: int) -> Floats:
+    """Return `weights` if they are `(n,)` finite float64 numbers.
 
     Raises:
         Unexpected: they are not.
     """
-    expected = f"{n} finite {what}, of type float64"
-    if not isinstance(numbers, np.ndarray):
-        raise Unexpected(f"expected {expected}, got {type(numbers).__name__}")
-    expect(numbers.shape == (n,), expected, f"an array of shape {numbers.shape}")
-    expect(numbers.dtype == np.float64, expected, f"an array of {numbers.dtype}")
-    expect(bool(np.isfinite(numbers).all()), expected, "some that are not")
-    return numbers
+    expected = f"{n} finite weights, of type float64"
+    if not isinstance(weights, np.ndarray):
+        raise Unexpected(f"expected {expected}, got {type(weights).__name__}")
+    expect(weights.shape == (n,), expected, f"an array of shape {weights.shape}")
+    expect(weights.dtype == np.float64, expected, f"an array of {weights.dtype}")
+    expect(bool(np.isfinite(weights).all()), expected, "some that are not")
+    return weights
 
 
 def check_places(places: object, n: int, *, ordered: bool = False) -> Ids:

@@ -29,9 +29,6 @@ from simfl.training.executors.sums import Sum
 if TYPE_CHECKING:
     from simfl.training.task import Task
 
-RETRIES = 5
-"""How often a lane-group is computed again when its worker or its node was lost."""
-
 STAY_BYTES = 4 * 2**20
 """Models from here on are added up where they were trained: below, tasks cost more than bytes."""
 
@@ -141,7 +138,7 @@ class Ray(Executor):
         def limit_s(orders: Sequence[WorkOrder], failures: int) -> float:
             return self._patience.limit_s(sum(work_of(task, orders)), failures)
 
-        tasks = RayTasks(ray, batch, self._parcel, self._models, limit_s, RETRIES)
+        tasks = RayTasks(ray, batch, self._parcel, self._models, limit_s)
         try:
             with self._asking(batch):
                 yield tasks

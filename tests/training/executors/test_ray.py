@@ -19,7 +19,7 @@ from simfl.errors import InputError, RunError
 from simfl.runs.options import Options
 from simfl.scenario import Scenario
 from simfl.training.executors import patience
-from simfl.training.executors import ray as ray_executor
+from simfl.training.executors.cluster import tasks
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.ray import Ray
 from tests.training.executors.results import ROOT, SIZES, quiet, same, same_sum, slow, weigh
@@ -264,7 +264,7 @@ class Large(Logistic):
 def test_a_group_whose_workers_die_is_tried_in_halves(monkeypatch, request, stay):
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'simfl[ray]'")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*sys.path, str(ROOT)]))
-    monkeypatch.setattr(ray_executor, "RETRIES", 0)
+    monkeypatch.setattr(tasks, "RETRIES", 0)
     task = make_task(Large(), SIZES)
     bases, orders = {0: initial(task)}, make_orders(SIZES)
     executor = Ray(workers=2)

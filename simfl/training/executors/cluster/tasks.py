@@ -11,6 +11,9 @@ from simfl.core.work import OrderBatch, WorkOrder
 from simfl.errors import RunError, SimflError
 from simfl.training.executors.cluster import worker
 
+RETRIES = 5
+"""How often Ray itself does a task again whose worker or node was lost."""
+
 
 @dataclass(eq=False)
 class Asked:
@@ -38,7 +41,6 @@ class RayTasks:
         parcel: a reference to the packed task.
         models: references to the models that orders start from, by version.
         limit_s: (orders, failures) -> how long what is about these orders may take.
-        retries: how often Ray itself does a task again whose worker or node was lost.
     """
 
     def __init__(
@@ -48,11 +50,10 @@ class RayTasks:
         parcel: Any,
         models: Mapping[int, Any],
         limit_s: Callable[[Sequence[WorkOrder], int], float],
-        retries: int,
     ) -> None:
         self.batch = batch
         self._ray, self._parcel, self._models = ray, parcel, models
-        self._limit_s, self._retries = limit_s, retries
+        self._limit_s = limit_s
         self._under_way: list[Asked] = []
         self._remote = cache(ray.remote)
 
@@ -149,7 +150,7 @@ class RayTasks:
         return asked
 
     def _submit(self, function: Any, given: Sequence[Any], **options: Any) -> list[Any]:
-        remote = self._remote(function).options(max_retries=self._retries, **options)
+        remote = self._remote(function).options(max_retries=RETRIES, **options)
         refs = remote.remote(*given)
         return refs if isinstance(refs, list) else [refs]
 
