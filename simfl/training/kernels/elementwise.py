@@ -1,24 +1,11 @@
 """Elementwise layers over lanes: there in place, and back again."""
 
-from dataclasses import dataclass
-
 import torch
 from torch import nn
 
+from simfl.training.kernels.lanes import Pair
+
 _OPS = torch.ops.aten
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Matrices, and the flat memory that begins like them (see `Lanes.take`)."""
-
-    matrix: torch.Tensor
-    whole: torch.Tensor
-
-    def copy(self) -> "Pair":
-        """Return the same numbers elsewhere."""
-        whole = self.whole.clone()
-        return Pair(whole[: self.matrix.numel()].view(self.matrix.shape), whole)
 
 
 Undo = list[tuple[nn.Module, torch.Tensor]]

@@ -8,6 +8,7 @@ vectorised `sigmoid` or `exp` rounds otherwise in the few left over at the end o
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from math import gcd
 
@@ -24,6 +25,19 @@ def aligned(numbers: int) -> int:
     return -(-numbers // ALIGNED) * ALIGNED
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Matrices, and the flat memory that begins like them."""
+
+    matrix: torch.Tensor
+    whole: torch.Tensor
+
+    def copy(self) -> "Pair":
+        """Return the same numbers elsewhere."""
+        whole = self.whole.clone()
+        return Pair(whole[: self.matrix.numel()].view(self.matrix.shape), whole)
+
+
 class Lanes:
     """Matrices `(lanes, rows, columns)`, one behind the other, and a little memory after them.
 
@@ -34,18 +48,17 @@ class Lanes:
     """
 
     def __init__(self, lanes: int, rows: int, columns: int) -> None:
-        self._flat = torch.zeros(aligned(lanes * rows * columns) + ALIGNED)
-        self._rows, self._columns = rows, columns
+        self._flat = torch.zeros(aligned(lanes * rows * columns))
         self.every = self._flat[: lanes * rows * columns].view(lanes, rows, columns)
 
-    def take(self, first: int, last: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the matrices of some lanes, and flat memory that begins like them.
+    def take(self, lanes: int) -> Pair:
+        """Return the matrices of the first lanes, and flat memory that begins like them.
 
         The flat memory holds a multiple of 64 numbers; the few beyond the last matrix are
         meaningless, and free to be overwritten if what follows is written later.
         """
-        size = self._rows * self._columns
-        return self.every[first:last], self._flat[first * size :][: aligned((last - first) * size)]
+        matrices = self.every[:lanes]
+        return Pair(matrices, self._flat[: aligned(matrices.numel())])
 
 
 def row_multiple(columns: int) -> int:

@@ -64,10 +64,10 @@ class SoftmaxObjective(Objective):
     @override
     def losses(self, y: torch.Tensor) -> torch.Tensor:
         batches = y.shape[0]
-        sums, flat = self._sums.take(0, batches)
-        flat.log_()
+        sums = self._sums.take(batches)
+        sums.whole.log_()
         right = self._logits[:batches].gather(2, y.unsqueeze(2))
-        return (sums + self._shifts[:batches] - right).squeeze(2)
+        return (sums.matrix + self._shifts[:batches] - right).squeeze(2)
 
 
 class RowObjective(Objective):

@@ -14,8 +14,8 @@ from torch import nn
 
 from simfl.components.losses.base import Loss
 from simfl.training.flat import Layout
-from simfl.training.kernels.elementwise import Pair, Undo, apply, undo_all
-from simfl.training.kernels.lanes import Lanes
+from simfl.training.kernels.elementwise import Undo, apply, undo_all
+from simfl.training.kernels.lanes import Lanes, Pair
 from simfl.training.kernels.objectives import RowGradient
 from simfl.training.kernels.padded_layers import PaddedLayers
 from simfl.training.kernels.stages import Stage, dropouts
@@ -106,8 +106,8 @@ class Workspace:
                 weight[:, : stage.outputs].transpose(1, 2),
                 None if stage.bias is None else self._biases[i][:lanes],
                 None if stage.bias is None else self._biases[i][:lanes, None, : stage.outputs],
-                Pair(*self._outputs[i].take(0, lanes)),
-                Pair(*self._below[i].take(0, lanes)),
+                self._outputs[i].take(lanes),
+                self._below[i].take(lanes),
                 delta,
                 delta[:, :, : stage.outputs],
                 delta.transpose(1, 2),
