@@ -95,7 +95,8 @@ def _unfit(samples: Samples, facts: ModelFacts, scenario: Scenario) -> Iterator[
 
 def _reads_tokens(scenario: Scenario) -> bool:
     """Whether a model that takes measurements looks tokens up as well, as by ``x.long()``."""
-    from simfl.training.flat import build, reads_tokens
+    from simfl.training.flat import build
+    from simfl.training.tokens import reads_tokens
 
     shape, classes = scenario.inputs_and_outputs()
     return reads_tokens(build(scenario.model, shape, classes), shape)

@@ -145,12 +145,13 @@ def _parameters(scenario: Scenario) -> int:
 
 def _model_facts(scenario: Scenario) -> ModelFacts:
     from simfl.training.batch_norm import has_batch_norm
-    from simfl.training.flat import Layout, build, example_input, takes_tokens
+    from simfl.training.flat import Layout, build
     from simfl.training.flops import forward_flops, training_flops
     from simfl.training.kernels.network import network_of
     from simfl.training.kernels.stages import stages_of
     from simfl.training.linear_calls import profile_width
     from simfl.training.program import is_convex
+    from simfl.training.tokens import example_input, takes_tokens
 
     shape, classes = scenario.inputs_and_outputs()
     module = build(scenario.model, shape, classes)

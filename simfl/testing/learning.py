@@ -14,8 +14,9 @@ from simfl.components.schedules.exponential import Exponential
 from simfl.core.types import Ids
 from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.training.data import Partitioned
-from simfl.training.flat import build, takes_tokens
+from simfl.training.flat import build
 from simfl.training.task import Task
+from simfl.training.tokens import takes_tokens
 
 TRAINING = LocalTraining(8, Sgd(lr=0.05, momentum=0.5), Exponential(decay=0.9), proximal=0.1)
 _PLANS = (

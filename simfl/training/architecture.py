@@ -13,15 +13,9 @@ from simfl.core.circumstances import Architecture
 from simfl.core.machine.limits import free_memory
 from simfl.errors import InputError
 from simfl.training.batch_norm import has_batch_norm
-from simfl.training.flat import (
-    Layout,
-    ModelOptionError,
-    build,
-    example_input,
-    reads_tokens,
-    takes_tokens,
-)
+from simfl.training.flat import Layout, ModelOptionError, build
 from simfl.training.linear_calls import profile_width
+from simfl.training.tokens import example_input, reads_tokens, takes_tokens
 
 INPUTS = 2
 """Enough to see that the first dimension of the outputs is that of the inputs."""

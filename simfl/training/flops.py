@@ -8,7 +8,8 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from simfl.training.flat import example_input, trained
+from simfl.training.flat import trained
+from simfl.training.tokens import example_input
 
 ATEN = torch.ops.aten
 

@@ -22,7 +22,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from simfl.components.local_training import LocalTraining
-from simfl.training.flat import example_input, trained
+from simfl.training.flat import trained
+from simfl.training.tokens import example_input
 
 
 def training_bytes(

@@ -9,12 +9,13 @@ from simfl.core.types import Params
 from simfl.training import card
 from simfl.training.batch_norm import has_batch_norm
 from simfl.training.compilable import is_compilable
-from simfl.training.flat import Layout, copied, example_input
+from simfl.training.flat import Layout, copied
 from simfl.training.kernels import Kernel, choose_kernel
 from simfl.training.kernels.compiled import compiled_kernel
 from simfl.training.kernels.loop import is_channels_last
 from simfl.training.kernels.stages import is_sequence, leaves, stages_of
 from simfl.training.task import Task, module_of
+from simfl.training.tokens import example_input
 
 MODELS = 2
 """Global models that a GPU keeps."""

@@ -13,11 +13,11 @@ from torch import nn
 from typing_extensions import override
 
 from simfl.components.local_training import LocalTraining
-from simfl.training.flat import example_input
 from simfl.training.kernels.base import Kernel, Lane, Progress
 from simfl.training.kernels.loop import LoopKernel
 from simfl.training.kernels.seat import Seat
 from simfl.training.kernels.steps import batch_width
+from simfl.training.tokens import example_input
 
 SEATS = 16
 """Clients that train side by side, at most."""
