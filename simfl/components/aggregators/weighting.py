@@ -104,7 +104,7 @@ def blocks(columns: int, rows: int = 1) -> Iterator[slice]:
         yield slice(low, low + width)
 
 
-def block_of(contribution: Contribution, columns: slice, of: Terms = "models") -> Floats:
+def block_of(contribution: Contribution, columns: slice, of: Terms) -> Floats:
     """Return `(columns,)` a part of a contribution's model or update, float64."""
     block = contribution.result.params[columns].astype(np.float64)
     if of == "updates":

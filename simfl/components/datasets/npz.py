@@ -1,6 +1,7 @@
 """An archive of NumPy arrays."""
 
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -56,25 +57,27 @@ class Npz(OwnDataset):
                 raise
             raise InputError(f"can't read {file}: {error}") from None
 
-    def _rows(self, arrays: Any) -> Rows:
-        def array(name: str) -> NDArray[Any]:
-            try:
-                found = np.asarray(arrays[known(name, arrays.files, "array", self.source())])
-            except ValueError as error:
-                if isinstance(error, InputError) or "allow_pickle" not in str(error):
-                    raise
-                raise InputError(
-                    f"{self.source()}: array {name!r} holds Python objects, not numbers or text; "
-                    "if they are arrays, one a client, join them with `np.concatenate`, beside an "
-                    "array that says whose each sample is (option `client`); if they are text, "
-                    "save `array.astype(str)`"
-                ) from None
-            if not found.ndim:
-                raise InputError(
-                    f"{self.source()}: array {name!r} is a single value, expected one a sample"
-                )
-            return found
+    def _array(self, arrays: Any, name: str) -> NDArray[Any]:
+        """Return `(n, ...)` one of the archive's arrays."""
+        try:
+            found = np.asarray(arrays[known(name, arrays.files, "array", self.source())])
+        except ValueError as error:
+            if isinstance(error, InputError) or "allow_pickle" not in str(error):
+                raise
+            raise InputError(
+                f"{self.source()}: array {name!r} holds Python objects, not numbers or text; if "
+                "they are arrays, one a client, join them with `np.concatenate`, beside an array "
+                "that says whose each sample is (option `client`); if they are text, save "
+                "`array.astype(str)`"
+            ) from None
+        if not found.ndim:
+            raise InputError(
+                f"{self.source()}: array {name!r} is a single value, expected one a sample"
+            )
+        return found
 
+    def _rows(self, arrays: Any) -> Rows:
+        array = partial(self._array, arrays)
         x, label = array(self.inputs), array(self.label)
         if x.dtype.kind not in "biuf":
             raise InputError(f"{self.source()}: array {self.inputs!r} holds no numbers")

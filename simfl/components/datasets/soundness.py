@@ -41,23 +41,31 @@ def require_sound(dataset: Dataset, corpus: Corpus) -> None:
     named = names is None or (isinstance(names, np.ndarray) and len(names) == len(natural or ()))
     expect(named, "an array of the name of each client of its own", names)
     for part, samples in (("training", corpus.train), ("test", corpus.test)):
-        _expect_arrays(part, samples, dataset)
-        if len(samples.x) != len(samples.y):
-            raise InputError(
-                f"{name} has {len(samples.x)} {part} samples, but {len(samples.y)} labels of them"
-            )
-        if samples.x.shape[1:] != tuple(shape):
-            raise InputError(
-                f"{name} says that inputs have shape {tuple(shape)}, but its {part} samples have "
-                f"{samples.x.shape[1:]}"
-            )
-        if dataset.targets != "classes" and samples.y.size != len(samples.x) * classes:
-            raise InputError(
-                f"{name} says that it has {classes} {dataset.targets} of each sample, but its "
-                f"{part} samples' targets have shape {samples.y.shape}"
-            )
-        if len(samples):
-            _check_values(f"{name}: {part} samples", samples, dataset, classes)
+        _check_part(part, samples, dataset, tuple(shape), classes)
+
+
+def _check_part(
+    part: str, samples: Samples, dataset: Dataset, shape: tuple[int, ...], classes: int
+) -> None:
+    """Check the training or the test samples of a `dataset`, whose inputs have some `shape`."""
+    name = f"data set {dataset.name!r}"
+    _expect_arrays(part, samples, dataset)
+    if len(samples.x) != len(samples.y):
+        raise InputError(
+            f"{name} has {len(samples.x)} {part} samples, but {len(samples.y)} labels of them"
+        )
+    if samples.x.shape[1:] != shape:
+        raise InputError(
+            f"{name} says that inputs have shape {shape}, but its {part} samples have "
+            f"{samples.x.shape[1:]}"
+        )
+    if dataset.targets != "classes" and samples.y.size != len(samples.x) * classes:
+        raise InputError(
+            f"{name} says that it has {classes} {dataset.targets} of each sample, but its "
+            f"{part} samples' targets have shape {samples.y.shape}"
+        )
+    if len(samples):
+        _check_values(f"{name}: {part} samples", samples, dataset, classes)
 
 
 def _expect_arrays(part: str, samples: Samples, dataset: Dataset) -> None:

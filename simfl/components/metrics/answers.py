@@ -17,6 +17,12 @@ def said(outputs: Floats, targets: NDArray[Any]) -> Flags:
     return np.asarray(outputs.argmax(1)[:, None] == np.arange(outputs.shape[1]))
 
 
+def scores(outputs: Floats, targets: NDArray[Any]) -> Floats:
+    """Return `(n, c)` outputs of every class: of two, where a model has one for the second."""
+    two = targets.ndim == 1 and outputs.shape[1] == 1
+    return np.hstack([-outputs, outputs]) if two else outputs
+
+
 def truth(outputs: Floats, targets: NDArray[Any]) -> Flags:
     """Return `(n, c)` which class or which labels each sample has."""
     if targets.ndim == 2:
