@@ -16,13 +16,10 @@ from simfl.core.readonly import read_only
 from simfl.core.returned import check_places, check_vector, expect
 from simfl.core.seeds import generator
 from simfl.core.types import Params
-from simfl.core.work import WorkOrder, WorkResult
+from simfl.core.work import Purpose, WorkOrder, WorkResult
 
 Attackers = Sequence[tuple[range, Attack]]
 """Which clients attack, and how."""
-
-_FORGING = 8
-"""Purpose of a participation's stream, beside 0 for compression and those of training."""
 
 
 class UpdatePath:
@@ -136,7 +133,8 @@ class UpdatePath:
     def _decoded(self, client: int, update: Params, seed: int) -> Params:
         with blaming(self.compressor, f"compressing the update of client {client}"):
             shown = read_only(update)  # what is lost is told by a comparison with it
-            return check_vector(self.compressor.compress(shown, generator(seed)), update)
+            rng = generator(seed, Purpose.COMPRESSION)
+            return check_vector(self.compressor.compress(shown, rng), update)
 
     def let_through(
         self, contributions: list[Contribution], round_: int, version: int
@@ -174,6 +172,6 @@ def _forged(
         return
     for update, order in zip(updates, orders, strict=True):
         with blaming(attack, f"forging the update of client {order.client}"):
-            forged = attack.forge(read_only(update), generator(order.seed, _FORGING))
+            forged = attack.forge(read_only(update), generator(order.seed, Purpose.FORGING))
             forged = check_vector(forged, update)
         yield forged

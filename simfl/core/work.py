@@ -7,6 +7,7 @@ local training have equal results, bit for bit, whoever computes them and when.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cache
 
 import numpy as np
@@ -20,6 +21,23 @@ FORWARD_UNITS = 1 / 3
 backward pass takes twice as many."""
 NO_MODEL = np.zeros(0, dtype=np.float32)
 """Of a result whose model is elsewhere, or was added to a sum."""
+
+
+class Purpose(IntEnum):
+    """What a participation's random numbers are for: with its seed the key of a generator.
+
+    Workloads have those from 2^32 on.
+    """
+
+    COMPRESSION = 0
+    BATCHES = 1
+    DROPOUT = 2
+    CORESET = 3
+    CORESET_BATCHES = 4
+    CORESET_DROPOUT = 5
+    AUGMENTATION = 6
+    CORESET_AUGMENTATION = 7
+    FORGING = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +115,7 @@ class WorkOrder:
         base: version of the global model it starts from (0 is the initial model); below zero: of an
             edge server's.
         plan: how much it trains.
-        seed: 64-bit seed of its batch order, dropout masks and coreset start.
+        seed: 64-bit seed of whatever is drawn for it, each `Purpose` apart.
     """
 
     client: int

@@ -15,14 +15,14 @@ from simfl.core.blame import blaming
 from simfl.core.returned import check_places, expect
 from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids, Params
-from simfl.core.work import NO_MODEL, OrderBatch, WorkOrder, WorkResult
+from simfl.core.work import NO_MODEL, OrderBatch, Purpose, WorkOrder, WorkResult
 from simfl.errors import InputError
 from simfl.training.card import sent
 from simfl.training.evaluate import hold
 from simfl.training.features import sample_features
 from simfl.training.kernels import Lane
 from simfl.training.measure import mean_gradient, measure
-from simfl.training.passes import Purpose, Segment, coreset_segment, full_segment
+from simfl.training.passes import Segment, coreset_segment, full_segment
 from simfl.training.program import Program, program_of
 from simfl.training.task import Task
 

@@ -4,7 +4,6 @@ Everything here follows from the order alone: its plan, its round and its seed.
 """
 
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import lru_cache
 
 import numpy as np
@@ -12,19 +11,7 @@ import numpy as np
 from simfl.components.local_training import LocalTraining
 from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids
-from simfl.core.work import WorkOrder
-
-
-class Purpose(IntEnum):
-    """What a participation's random numbers are for: with its seed the key of a generator."""
-
-    BATCHES = 1
-    DROPOUT = 2
-    CORESET = 3
-    CORESET_BATCHES = 4
-    CORESET_DROPOUT = 5
-    AUGMENTATION = 6
-    CORESET_AUGMENTATION = 7
+from simfl.core.work import Purpose, WorkOrder
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ from torch.nn import functional as F
 
 from simfl.components.local_training import Augmentation, LocalTraining
 from simfl.components.optimizers.sgd import Sgd
+from simfl.core.work import Purpose
 from simfl.errors import ScenarioError
 from simfl.scenario import Scenario
 from simfl.training.augment import Augmenter
 from simfl.training.flat import build, load
-from simfl.training.passes import Purpose, Segment, full_segment
+from simfl.training.passes import Segment, full_segment
 from tests.training.learning_stubs import Perceptron, initial, make_orders, make_task, train
 
 PADDING = 2

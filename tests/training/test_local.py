@@ -12,13 +12,12 @@ from simfl.components.models.base import Model
 from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.exponential import Exponential
 from simfl.core.seeds import generator
-from simfl.core.work import Plan
+from simfl.core.work import Plan, Purpose
 from simfl.errors import ComponentError, InputError
 from simfl.training import local
 from simfl.training.features import sample_features
 from simfl.training.flat import build, load
 from simfl.training.kernels.stages import dropouts, make_factors, stages_of
-from simfl.training.passes import Purpose
 from tests.training.learning_stubs import (
     Chained,
     Convolutional,

@@ -16,7 +16,7 @@ from simfl.core.work import Plan
 
 Outcome = Literal["complete", "half", "fail"]
 _CAPACITY = 1 << 32
-"""Purposes of a participation's seed from here on: below are those of training."""
+"""Purposes of a participation's seed from here on: see `simfl.core.work.Purpose`."""
 
 
 class Pair(NamedTuple):
