@@ -13,7 +13,15 @@ from simfl.components.local_training import LocalTraining
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.types import Floats, Params
 from simfl.core.work import Plan, WorkOrder, WorkResult
-from simfl.testing.contract import RELAXED, SEEDS, ComponentContract, plain, same, unchanged
+from simfl.testing.contract import (
+    RELAXED,
+    SEEDS,
+    ComponentContract,
+    finite_vector,
+    plain,
+    same,
+    unchanged,
+)
 
 CLIENTS, PER_ROUND, SIZE = 9, 4, 6
 
@@ -73,9 +81,7 @@ class AggregatorContract(ComponentContract):
         before = (model.copy(), [(c.result.params.copy(), c.base.copy()) for c in arrived])
         following = aggregator.aggregate(model, arrived)
         unchanged((model, [(c.result.params, c.base) for c in arrived]), before)
-        assert following.shape == model.shape, f"{model.shape} became {following.shape}"
-        assert following.dtype == np.float32, f"a model of {following.dtype}"
-        assert np.isfinite(following).all(), f"not finite: {following}"
+        finite_vector(following, len(model), "a model")
         return following
 
     def play(self, aggregator: Aggregator, model: Params, rounds: range, seed: int) -> list[bytes]:
@@ -156,9 +162,7 @@ class AggregatorContract(ComponentContract):
             before = model.copy()
             shown = aggregator.perturb(model, np.random.default_rng(seed))
             unchanged(model, before)
-            assert shown.shape == model.shape, f"{model.shape} became {shown.shape}"
-            assert shown.dtype == np.float32, f"a model of {shown.dtype}"
-            assert np.isfinite(shown).all(), f"not finite: {shown}"
+            finite_vector(shown, len(model), "a model")
             made.append(shown.tobytes())
         assert made[0] == made[1], "the same draws gave another model"
 
@@ -171,9 +175,7 @@ class AggregatorContract(ComponentContract):
                 if correction is None:
                     continue
                 assert aggregator.corrects, "a correction, but `corrects` is false"
-                assert correction.shape == (SIZE,), correction.shape
-                assert correction.dtype == np.float32, correction.dtype
-                assert np.isfinite(correction).all(), correction
+                finite_vector(correction, SIZE, "a correction")
             model = self.aggregate(aggregator, model, arrivals(model, 0, 4, round_))
 
     def test_same_updates_same_model(self) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from simfl.components.attacks.base import Attack
 from simfl.core.component import overrides
-from simfl.testing.contract import RELAXED, SEEDS, ComponentContract, unchanged
+from simfl.testing.contract import RELAXED, SEEDS, ComponentContract, finite_vector, unchanged
 
 
 class AttackContract(ComponentContract):
@@ -44,7 +44,7 @@ class AttackContract(ComponentContract):
         forged = self.create().forge(update, np.random.default_rng(seed))
         unchanged(update, before)
         again = self.create().forge(update, np.random.default_rng(seed))
-        _is_update(forged, p)
+        finite_vector(forged, p, "an update")
         assert np.array_equal(forged, again), "it draws for itself"
 
     @RELAXED
@@ -59,11 +59,4 @@ class AttackContract(ComponentContract):
         before = updates.copy()
         agreed = self.create().agree(updates, attackers + others)
         unchanged(updates, before)
-        _is_update(agreed, p)
-
-
-def _is_update(update: object, p: int) -> None:
-    assert isinstance(update, np.ndarray), f"{update} is no array"
-    assert update.shape == (p,), f"an update of shape {update.shape}"
-    assert update.dtype == np.float32, f"an update of {update.dtype}"
-    assert np.isfinite(update).all(), "numbers that are not finite"
+        finite_vector(agreed, p, "an update")

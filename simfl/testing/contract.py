@@ -135,6 +135,14 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b) or (a != a and b != b)
 
 
+def finite_vector(vector: object, size: int, what: str) -> None:
+    """Assert that `vector` is `(size,)` finite float32 numbers, such as ``a model``."""
+    assert isinstance(vector, np.ndarray), f"{what} of type {type(vector).__name__}"
+    assert vector.shape == (size,), f"{what} of shape {vector.shape}, expected ({size},)"
+    assert vector.dtype == np.float32, f"{what} of {vector.dtype}"
+    assert np.isfinite(vector).all(), f"{what} that is not finite: {vector}"
+
+
 def unchanged(values: Any, before: Any) -> None:
     """Assert that arguments `values` still are what they were `before` the call."""
     assert same(values, before), "an argument was written to"
