@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 
 from simfl.components.coresets.base import Coreset
-from simfl.components.datasets.clients import Cohort
 from simfl.core.blame import blaming
 from simfl.core.returned import check_places, expect
 from simfl.core.seeds import generator
@@ -23,7 +22,7 @@ from simfl.training.features import sample_features
 from simfl.training.kernels import Lane
 from simfl.training.measure import mean_gradient, measure
 from simfl.training.passes import Segment, coreset_segment, full_segment
-from simfl.training.program import Program, program_of
+from simfl.training.program import program_of
 from simfl.training.task import Task
 
 Extras = dict[str, NDArray[np.float32]]
@@ -43,8 +42,8 @@ class LaneTraining:
     def __init__(self, task: Task, batch: OrderBatch) -> None:
         orders = batch.orders
         self._task, self._orders, self._bases = task, orders, batch.bases
-        self._program: Program = program_of(task)
-        self._cohort: Cohort = task.data.training([order.client for order in orders])
+        self._program = program_of(task)
+        self._cohort = task.data.training([order.client for order in orders])
         self._x = self._program.to_device(self._cohort.x)
         self._y = self._program.to_device(self._cohort.y)
         models = {

@@ -17,8 +17,10 @@ from simfl.training.kernels.stages import is_sequence, leaves, stages_of
 from simfl.training.task import Task, module_of
 from simfl.training.tokens import example_input
 
-MODELS = 2
-"""Global models that a GPU keeps."""
+MODELS, TENSORS = 2, 4
+"""Global models, and tensors of samples, that a GPU keeps."""
+PROGRAMS = 8
+"""Programs that are kept."""
 
 
 class Program:
@@ -44,6 +46,7 @@ class Program:
         """Whether it is a stack of linear layers."""
         self.compiled = compiled_kernel(self.module, task.shape)
         """What computes outputs, where the compiled kernel understands the model."""
+        # By the ids of what was copied, which is kept beside its copy: no other has its id then.
         self._resident: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self._models: dict[int, tuple[Params, torch.Tensor]] = {}
 
@@ -63,8 +66,8 @@ class Program:
         if tensor.device.type == self.device.type:
             return tensor
         known = self._resident.get(id(tensor))
-        if known is None or known[0] is not tensor:
-            while len(self._resident) >= 4:
+        if known is None:
+            while len(self._resident) >= TENSORS:
                 del self._resident[next(iter(self._resident))]
             known = self._resident[id(tensor)] = (tensor, tensor.to(self.device))
         return known[1]
@@ -77,9 +80,7 @@ class Program:
         if self.device.type == "cpu":
             return copied(params)
         known = self._models.get(id(params))
-        if known is None or known[0] is not params:
-            return self._kept(params, copied(params).to(self.device))
-        return known[1]
+        return self._kept(params, copied(params).to(self.device)) if known is None else known[1]
 
     def model_from_device(self, model: torch.Tensor) -> Params:
         """Return `model` `(p,)` as the server has it; `model_to_device` knows it again."""
@@ -138,7 +139,7 @@ def program_of(task: Task) -> Program:
     how = is_compilable(training), training.augmentation is not None, training.optimizer.repeats
     key = (*task.model_key, task.shape, task.classes, task.device, how)
     if key not in _PROGRAMS:
-        while len(_PROGRAMS) >= 8:
+        while len(_PROGRAMS) >= PROGRAMS:
             del _PROGRAMS[next(iter(_PROGRAMS))]
         _PROGRAMS[key] = Program(task)
     return _PROGRAMS[key]
