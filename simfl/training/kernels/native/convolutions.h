@@ -56,10 +56,10 @@ static void pool(const Memory *m, const Convolution *c, int width, float *into, 
         }
 }
 
-/* Give what comes back to a pooled pixel to the winner of its square; `skip` and `back_skip` are
- * how far the lines of the pooled picture, and of what comes back, are apart. */
-static void unpool(Memory *m, const Convolution *c, const float *value, long skip, const uint8_t *winners,
-                   const float *back, long back_skip) {
+/* Give what comes back to a pooled pixel to the winner of its square; the lines of the pooled
+ * picture, and of what comes back, are `skip` floats apart. */
+static void unpool(Memory *m, const Convolution *c, const float *value, const float *back, long skip,
+                   const uint8_t *winners) {
     int columns = padded(c->outputs), side = c->pool, width = out_width(c);
     if (pooled_height(c) * side < out_height(c) || pooled_width(c) * side < width)
         memset(m->deltas, 0, sizeof(float) * delta_size(c));
@@ -67,7 +67,7 @@ static void unpool(Memory *m, const Convolution *c, const float *value, long ski
         for (int x = 0; x < pooled_width(c); x++, winners += columns)
             for (int o = 0; o < columns; o += 8) {
                 narrow best = *(const narrow *)(value + y * skip + (long)x * c->outputs + o);
-                narrow from = *(const narrow *)(back + y * back_skip + (long)x * c->outputs + o);
+                narrow from = *(const narrow *)(back + y * skip + (long)x * c->outputs + o);
                 choices winner = __builtin_convertvector(*(const bytes *)(winners + o), choices);
                 choices lives = c->relu ? best > 0.0f : ~(choices){0};
                 float *corner = m->deltas + ((long)y * side * width + x * side) * columns + o;

@@ -6,30 +6,19 @@
 #include "elementwise.h"
 #include "pictures.h"
 
-/* Where the pooled output of convolution `i` goes for row `r`, and how far its lines are apart. */
-static float *destination(Memory *m, const Network *n, int i, int r, long *skip) {
-    const Convolution *c = &n->convolution[i];
-    if (i + 1 < n->convolutions) {
-        const Convolution *next = &n->convolution[i + 1];
-        *skip = (long)framed_width(next) * next->channels;
-        long corner = ((long)next->padding * framed_width(next) + next->padding) * next->channels;
-        return m->inputs[i + 1] + r * framed_size(next) + corner;
-    }
-    *skip = (long)pooled_width(c) * c->outputs;
-    return m->flat[0] + r * m->pitch[0];
+/* Where the pooled output of convolution `i`, or what comes back to it, lies for row `r`: in `framed`,
+ * the next convolution's pictures with their borders, or in `flat`, the first linear layer's rows. */
+static float *pooled(const Memory *m, const Network *n, int i, int r, float *const *framed, float *flat) {
+    const Convolution *next = &n->convolution[i + 1];
+    if (i + 1 == n->convolutions) return flat + r * m->pitch[0];
+    long corner = ((long)next->padding * framed_width(next) + next->padding) * next->channels;
+    return framed[i + 1] + r * framed_size(next) + corner;
 }
 
-/* Where what comes back to the pooled output of convolution `i` for row `r` is. */
-static const float *coming_back(const Memory *m, const Network *n, int i, int r, long *skip) {
-    const Convolution *c = &n->convolution[i];
-    if (i + 1 < n->convolutions) {
-        const Convolution *next = &n->convolution[i + 1];
-        *skip = (long)framed_width(next) * next->channels;
-        long corner = ((long)next->padding * framed_width(next) + next->padding) * next->channels;
-        return m->belows[i + 1] + r * framed_size(next) + corner;
-    }
-    *skip = (long)pooled_width(c) * c->outputs;
-    return m->back[0] + r * m->pitch[0];
+/* How far the lines of both are apart. */
+static long pooled_line(const Network *n, int i) {
+    const Convolution *c = &n->convolution[i], *next = c + 1;
+    return i + 1 < n->convolutions ? (long)framed_width(next) * next->channels : (long)pooled_width(c) * c->outputs;
 }
 
 static const float *forward(Memory *m, const Network *n, const float *params, const float *x, long row_size,
@@ -40,11 +29,11 @@ static const float *forward(Memory *m, const Network *n, const float *params, co
         for (int i = 0; i < n->convolutions; i++) {
             const Convolution *c = &n->convolution[i];
             int few = !i && by_pixels(n);
-            long skip;
             if (few) convolve_few(m, c, at);
             else convolve(m, c, m->inputs[i] + r * framed_size(c), at);
-            float *into = destination(m, n, i, r, &skip);
-            pool(m, c, few ? framed_width(c) : out_width(c), into, skip, m->winners[i] + r * pooled_size(c));
+            float *into = pooled(m, n, i, r, m->inputs, m->flat[0]);
+            int width = few ? framed_width(c) : out_width(c);
+            pool(m, c, width, into, pooled_line(n, i), m->winners[i] + r * pooled_size(c));
             at += (convolution_terms(c) + 1) * padded(c->outputs);
         }
     }
@@ -97,9 +86,9 @@ static void backward(Memory *m, const Network *n, const float *params, int count
         at -= (convolution_terms(c) + 1) * padded(c->outputs);
         if (i) transpose(params + at, convolution_terms(c), c->outputs, m->turned);
         for (int r = 0; r < count; r++) {
-            long skip, back_skip;
-            const float *value = destination(m, n, i, r, &skip), *back = coming_back(m, n, i, r, &back_skip);
-            unpool(m, c, value, skip, m->winners[i] + r * pooled_size(c), back, back_skip);
+            const float *value = pooled(m, n, i, r, m->inputs, m->flat[0]);
+            const float *back = pooled(m, n, i, r, m->belows, m->back[0]);
+            unpool(m, c, value, back, pooled_line(n, i), m->winners[i] + r * pooled_size(c));
             convolution_gradient(m, c, m->inputs[i] + r * framed_size(c), !r, m->gradient + at);
             if (i) convolve_back(m, c, m->belows[i] + r * framed_size(c));
         }
