@@ -12,7 +12,7 @@ from simfl.core.work import FORWARD_UNITS
 from simfl.errors import InputError
 from simfl.scenario.checks import refusal
 from simfl.scenario.scenario import Scenario
-from simfl.training.compilable import MOST_LAYERS, MOST_WEIGHTS, is_compilable
+from simfl.training.compilable import is_compilable, linear_layers_fit
 
 TRAINED_COPIES = 2
 """Vectors of a model's size that training takes at least: the model, and its gradient."""
@@ -106,7 +106,6 @@ def _linear_facts(scenario: Scenario) -> ModelFacts | None:
     weights = [inputs * outputs for inputs, outputs in layers]
     biases = [outputs for _, outputs in layers]
     flops = linear_layers.training_flops(layers)
-    fits = len(layers) <= MOST_LAYERS and max(weights) <= MOST_WEIGHTS
     return ModelFacts(
         parameters=sum(weights) + sum(biases),
         tensors=tuple(size for layer in zip(weights, biases, strict=True) for size in layer),
@@ -115,7 +114,7 @@ def _linear_facts(scenario: Scenario) -> ModelFacts | None:
         convex=len(layers) == 1,
         profile=biases[0] if len(layers) > 1 else 0,
         takes_tokens=False,
-        compiled=fits and is_compilable(scenario.training.local()),
+        compiled=linear_layers_fit(weights) and is_compilable(scenario.training.local()),
         stacked=min(min(layer) for layer in layers) > 1,  # as in `stages_of`
     )
 

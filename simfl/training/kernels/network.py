@@ -8,7 +8,7 @@ import numpy as np
 from torch import nn
 
 from simfl.core.types import Ids
-from simfl.training.compilable import MOST_AFTER, MOST_LAYERS, MOST_WEIGHTS
+from simfl.training.compilable import MOST_AFTER, MOST_LAYERS, linear_layers_fit
 from simfl.training.flat import Layout, is_frozen
 from simfl.training.kernels.stages import Stage, dropouts, leaves, shares_weights, stacked
 
@@ -183,7 +183,8 @@ def _pool(layer: nn.MaxPool2d) -> int | None:
 
 
 def _fits(spec: NetworkSpec) -> bool:
-    return max(len(spec.convolutions), len(spec.linears)) <= MOST_LAYERS and all(
-        len(layer.after) <= MOST_AFTER and layer.inputs * layer.outputs <= MOST_WEIGHTS
-        for layer in spec.linears
+    return (
+        len(spec.convolutions) <= MOST_LAYERS
+        and linear_layers_fit([layer.inputs * layer.outputs for layer in spec.linears])
+        and all(len(layer.after) <= MOST_AFTER for layer in spec.linears)
     )
