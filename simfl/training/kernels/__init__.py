@@ -36,7 +36,7 @@ def choose_kernel(module: nn.Module, shape: tuple[int, ...], training: LocalTrai
         shape: shape of one input.
         training: how clients train.
     """
-    if (compiled := compiled_kernel(module, shape)) and is_compilable(training):
+    if is_compilable(training) and (compiled := compiled_kernel(module, shape)):
         return compiled
     device = next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
     if device.type != "cpu":

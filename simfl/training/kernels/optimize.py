@@ -25,7 +25,7 @@ class LaneOptimizer:
         training: LocalTraining,
         params: Sequence[torch.Tensor],
         base: Sequence[torch.Tensor],
-        offset: Sequence[torch.Tensor] | None = None,
+        offset: Sequence[torch.Tensor] | None,
     ) -> None:
         self._optimizer, self._proximal = training.optimizer, training.proximal
         self._all_params, self._all_base, self._all_offset = params, base, offset
