@@ -208,7 +208,19 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """Views of one layer's buffers for the lanes that still run; `_row` for broadcasting."""
+    """Views of one layer's buffers for the `a` lanes that still run.
+
+    Attributes:
+        weight: `(a, outputs, inputs)`, outputs padded.
+        transposed: `(a, inputs, outputs)` the same, without the padding.
+        bias: `(a, outputs)`, padded (None: there is none).
+        bias_row: `(a, 1, outputs)` the same, without the padding.
+        output: `(a, width, outputs)` what the layer gives, and elementwise layers make of it.
+        below: `(a, width, outputs)` the gradient with respect to what these give.
+        padded_delta: `(a, width, outputs)` that with respect to what the layer gives, padded.
+        delta: `(a, width, outputs)` the same, without the padding.
+        delta_transposed: `(a, outputs, width)` the same, padded.
+    """
 
     weight: torch.Tensor
     transposed: torch.Tensor
