@@ -112,14 +112,12 @@ def _complaint(name: str, origin: Origin, folder: Path, error: Exception) -> str
 def _make(download: Download, folder: Path, wanted: list[str], tell: Tell | None) -> None:
     partial = folder / f".{download.url.rpartition('/')[2]}.partial"
     _get(download, partial, tell)
-    digest = hashlib.sha256()
     with partial.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            digest.update(chunk)
-    if digest.hexdigest() != download.sha256:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != download.sha256:
         partial.unlink()
         raise InputError(
-            f"{download.url} is not what it was: its SHA-256 is {digest.hexdigest()}, expected "
+            f"{download.url} is not what it was: its SHA-256 is {digest}, expected "
             f"{download.sha256}; nothing was kept"
         )
     for name in wanted:
