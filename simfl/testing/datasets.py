@@ -40,13 +40,13 @@ class DatasetContract(ComponentContract):
         shape, classes = dataset.shape()
         assert samples.x.shape == (len(samples.y), *shape), (samples.x.shape, shape)
         assert samples.x.dtype in (np.float32, np.int64), samples.x.dtype
+        assert np.isfinite(samples.x).all(), "an input is not finite"
         if dataset.targets != "classes":
             assert samples.y.dtype == np.float32, samples.y.dtype
             assert samples.y.shape[1:] in ((), (classes,)), (samples.y.shape, classes)
             assert np.isfinite(samples.y).all(), "targets are not finite"
             return
         assert samples.y.dtype == np.int64, samples.y.dtype
-        assert np.isfinite(samples.x).all(), "an input is not finite"
         assert ((samples.y >= 0) & (samples.y < classes)).all(), "a class that there is not"
 
     def test_samples_are_as_announced(self) -> None:

@@ -56,6 +56,15 @@ class MoreClasses(Even):
         return Corpus(samples, samples, 2, corpus.natural)
 
 
+class NotFinite(Even):
+    targets = "numbers"
+
+    def load(self, folder, seeds):
+        corpus = super().load(folder, seeds)
+        samples = Samples(corpus.train.x * np.float32(np.nan), corpus.train.y.astype(np.float32))
+        return Corpus(samples, samples, 2, corpus.natural)
+
+
 class Wider(Even):
     def shape(self):
         return (4,), 2
@@ -102,6 +111,7 @@ class Clients:
     [
         (Double, "test_samples_are_as_announced"),
         (MoreClasses, "test_samples_are_as_announced"),
+        (NotFinite, "test_samples_are_as_announced"),
         (Wider, "test_samples_are_as_announced"),
         (Overlap, "test_natural_clients"),
         (NoClients, "test_natural_clients"),
