@@ -119,7 +119,7 @@ BROKEN = {
     "a word of a description before a name elsewhere": ("selection: uniform", "aggregation: {name: trimmed_mean, share: 0.1}", "26:35: aggregation.share", "unknown key 'share'; did you mean 'trim'?"),
     "a word of a description elsewhere": ("rounds:\n", "rounds:\n  bandwidth: 5 Mbit/s\n", "23:3: rounds.bandwidth", "unknown key 'bandwidth'; did you mean 'fleet[0].downlink' or 'fleet[0].uplink'?"),
     "a key of a value elsewhere": ("rounds:\n", "rounds:\n  stragglers: 30%\n", "23:3: rounds.stragglers", "unknown key 'stragglers'; did you mean 'rounds.policy.deadline'?"),
-    "a key that takes no such value": ("    uplink: 10", "    upload: 10", "12:5: fleet[0].upload", "'upload'; expected one of: availability"),
+    "a key that takes no such value": ("    uplink: 10", "    upload: 10", "12:5: fleet[0].upload", "'upload'; expected one of: attack, availability"),
     "a mapping that no far key takes": ("    count: 10\n", "    count: 10\n    battery: {capacity: 2 Wh, initial: {min: 20%, max: 90%}}\n", "16:31: fleet[1].battery.initial", "expected one of: capacity, charge, minimum"),
     "clients in quotes": ("clients: 10", 'clients: "10"', "24:12: rounds.clients", "got '10'; write it without quotes"),
     "a count in quotes": ("count: 20", 'count: "20"', "9:12: fleet[0].count", "got '20'; write it without quotes"),

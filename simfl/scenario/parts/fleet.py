@@ -120,7 +120,7 @@ class Group(Part):
         "it resumes when the device is back, or its finished steps are uploaded then",
     )
     attack: Annotated[Attack, attacks] | None = Field(
-        None, description="what is wrong with what its devices learn or upload; omitted: nothing"
+        None, description="what is wrong with what its devices learn or send; omitted: nothing"
     )
     power: PowerDraw | None = Field(
         None, description="watts by phase; omitted: energy is not accounted for"
