@@ -1,7 +1,7 @@
 """Data sets of Hugging Face, from disk or the user's cache (``simfl[huggingface]``)."""
 
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,9 @@ from simfl.components.datasets.own.tables import TableDataset
 from simfl.components.datasets.parquet import array_of
 from simfl.core.extras import extra
 from simfl.errors import InputError
+
+_OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE")
+"""What the package calls it, of late and before version 2.20."""
 
 
 @datasets.register("hugging_face")
@@ -79,15 +82,14 @@ class HuggingFace(TableDataset):
         return np.stack(pictures)
 
     def _split(self, split: str) -> Any:
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")  # looked at when the package is imported
         hub = extra("datasets", "huggingface", "data set 'hugging_face'")
         folder = self._root / self.path
         try:
             if folder.is_dir():
                 made = hub.load_from_disk(str(folder))
             else:
-                cached = hub.DownloadConfig(local_files_only=True)
-                made = hub.load_dataset(self.path, self.config, download_config=cached)
+                with _offline(hub):
+                    made = hub.load_dataset(self.path, self.config)
         except Exception as error:
             where = f"neither a folder {folder} nor in the cache of Hugging Face"
             raise InputError(f"{self.path!r} is {where}: {error}") from None
@@ -96,3 +98,20 @@ class HuggingFace(TableDataset):
         if not len(made):
             raise InputError(f"{self.path!r} has no row in its split {split!r}")
         return made
+
+
+@contextmanager
+def _offline(hub: Any) -> Iterator[None]:
+    """Let the package ask nobody but the cache, and do as it did before once this is over.
+
+    The environment's HF_HUB_OFFLINE is looked at only as it is imported, which a user's program may
+    have done before, or do later to download.
+    """
+    before = {name: getattr(hub.config, name) for name in _OFFLINE if hasattr(hub.config, name)}
+    try:
+        for name in before:
+            setattr(hub.config, name, True)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(hub.config, name, value)

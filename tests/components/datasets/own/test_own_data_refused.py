@@ -284,9 +284,15 @@ def test_a_model_does_not_see_what_it_is_to_say(options, message, tmp_path):
 
 @pytest.mark.skipif(not own_files.HUB, reason="needs datasets")
 def test_what_is_not_in_the_cache_is_not_asked_for(tmp_path, monkeypatch):
+    """It was, where the program had imported Hugging Face's package before."""
+    import datasets as hub
+
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_: pytest.fail("it asked the network"))
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("it asked the network"))
+    before = hub.config.HF_HUB_OFFLINE
     with pytest.raises(InputError, match=r"neither a folder .* nor in the cache of Hugging Face"):
         scenario({"name": "hugging_face", "path": "nobody/nothing", "label": "x"})
+    assert hub.config.HF_HUB_OFFLINE is before
 
 
 class _Hub:
