@@ -7,7 +7,9 @@ and evaluating take no virtual time, as elsewhere in simfl.
 
 import io
 import logging
+import math
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,14 @@ from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.base import MODEL, BaseCoordinator, Choosing
-from simfl.coordinators.flower_clients import FlowerClients, described, flower, manager, proxy
+from simfl.coordinators.flower_clients import (
+    FlowerClients,
+    described,
+    flower,
+    manager,
+    proxy,
+    users,
+)
 from simfl.core.evaluation import Evaluation
 from simfl.core.types import OrderKey
 from simfl.core.work import WorkOrder, WorkResult
@@ -35,7 +44,8 @@ class FlowerCoordinator(BaseCoordinator):
         count: how many clients there are.
 
     Raises:
-        InputError: neither the strategy nor a client says what training begins with.
+        ComponentError: the strategy or client 0 raises, or returns what training can't begin with.
+        InputError: neither of them says what it begins with.
     """
 
     def __init__(
@@ -53,11 +63,13 @@ class FlowerCoordinator(BaseCoordinator):
         self.parameters = self._initial()
 
     def _initial(self) -> Any:
-        began = self._strategy.initialize_parameters(self._manager)
+        with users("the strategy's initialize_parameters"):
+            began = _parameters(self._strategy.initialize_parameters(self._manager))
         if began is None:
-            asked = flower("common").GetParametersIns(config={})
-            began = self._proxies[0].get_parameters(asked, None, None).parameters
-        if not began.tensors:
+            with users("client 0's get_parameters"):
+                asked = flower("common").GetParametersIns(config={})
+                began = _parameters(self._proxies[0].get_parameters(asked, None, None).parameters)
+        if began is None or not began.tensors:
             raise InputError("neither the strategy nor client 0 has parameters to begin with")
         return began
 
@@ -83,8 +95,9 @@ class FlowerCoordinator(BaseCoordinator):
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
         self._manager.offered = {n: self._proxies[n] for n in view.available.tolist()}
         self._manager.rng = self._seeds.stream("selection", view.round, view.turn)
-        pairs = self._ask("configure_fit", view.round, self.parameters, self._manager)
-        self._chosen = {int(client.cid): instructions for client, instructions in pairs}
+        with _of_round("configure_fit", view.round):
+            pairs = self._strategy.configure_fit(view.round, self.parameters, self._manager)
+            self._chosen = {int(client.cid): instructions for client, instructions in pairs}
         return [int(client.cid) for client, _ in pairs]
 
     @override
@@ -105,11 +118,11 @@ class FlowerCoordinator(BaseCoordinator):
                 fitted = self._clients(order.client).fit(self._given.pop(order.key))
                 if fitted.status.code.name != "OK":
                     raise RunError(f"client {order.client}: {fitted.status.message}")
+                loss = _number(fitted.metrics.get("loss"))
             except Exception as error:
                 self._failed[order.client] = error
                 continue
             self._fitted[order.key] = fitted
-            loss = float(fitted.metrics.get("loss", np.nan))
             none = np.zeros(0, dtype=np.float32)
             results.append(WorkResult(order, none, loss, 1, fitted.num_examples))
         return results
@@ -129,9 +142,9 @@ class FlowerCoordinator(BaseCoordinator):
         if raised and not pairs:
             first = described(raised[min(raised)])
             raise ComponentError(f"all clients of round {updates.round} failed: {first}")
-        parameters, _ = self._ask("aggregate_fit", updates.round, pairs, failures)
-        if parameters is not None:
-            self.parameters = parameters
+        with _of_round("aggregate_fit", updates.round):
+            parameters, _ = self._strategy.aggregate_fit(updates.round, pairs, failures)
+            self.parameters = _parameters(parameters) or self.parameters
         return Aggregated(
             losses={r.order.client: r.loss for r in results},
             discarded=[order.key for order in updates.orders if order not in done],
@@ -144,20 +157,19 @@ class FlowerCoordinator(BaseCoordinator):
 
         Before round 1, only centrally, as Flower's server does.
         """
-        judged = self._ask("evaluate", round_, self.parameters)
-        if judged is None and round_ > 0:
-            judged = self._judged_by_clients(round_)
-        if judged is None or judged[0] is None:
-            return None
-        loss, metrics = judged
-        accuracy = metrics.get("accuracy")
-        return Evaluation(None if accuracy is None else float(accuracy), float(loss))
+        with _of_round("evaluate", round_):
+            judged = self._strategy.evaluate(round_, self.parameters)
+            if judged is not None:
+                return _evaluation(judged)
+        return self._judged_by_clients(round_) if round_ > 0 else None
 
-    def _judged_by_clients(self, round_: int) -> Any:
+    def _judged_by_clients(self, round_: int) -> Evaluation | None:
         """Return what the strategy makes of its clients' evaluations (None: none evaluated)."""
         self._manager.offered = self._proxies
         self._manager.rng = self._seeds.stream("evaluation", round_)
-        pairs = self._ask("configure_evaluate", round_, self.parameters, self._manager)
+        with _of_round("configure_evaluate", round_):
+            asked = self._strategy.configure_evaluate(round_, self.parameters, self._manager)
+            pairs = [(client, instructions) for client, instructions in asked]
         answers: list[Any] = []
         refusals: list[Any] = []  # of clients that can't evaluate, by Flower's default for one
         raised: list[BaseException] = []
@@ -176,7 +188,9 @@ class FlowerCoordinator(BaseCoordinator):
                     round_, described(raised[0]),
                 )  # fmt: skip
             return None
-        return self._ask("aggregate_evaluate", round_, answers, [*refusals, *raised])
+        with _of_round("aggregate_evaluate", round_):
+            judged = self._strategy.aggregate_evaluate(round_, answers, [*refusals, *raised])
+            return None if judged is None else _evaluation(judged)
 
     @override
     def artifacts(self) -> dict[str, bytes]:
@@ -187,10 +201,37 @@ class FlowerCoordinator(BaseCoordinator):
         torch.save([torch.from_numpy(np.array(array)) for array in self.arrays], buffer)
         return {MODEL: buffer.getvalue()}
 
-    def _ask(self, what: str, round_: int, *rest: Any) -> Any:
-        try:
-            return getattr(self._strategy, what)(round_, *rest)
-        except Exception as error:
-            raise ComponentError(
-                f"the strategy's {what} in round {round_}: {described(error)}"
-            ) from error
+
+def _of_round(what: str, round_: int) -> AbstractContextManager[None]:
+    return users(f"the strategy's {what} in round {round_}")
+
+
+def _parameters(answer: Any) -> Any:
+    """Return Flower's parameters as they are (None: there are none).
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if answer is None or hasattr(answer, "tensors"):
+        return answer
+    raise TypeError(
+        f"it must return Parameters, as ndarrays_to_parameters makes them of arrays, not a "
+        f"{type(answer).__name__}"
+    )
+
+
+def _number(metric: Any) -> float:
+    """Return a metric that may be anything, or nothing: NaN if it is no number."""
+    try:
+        return float(metric)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _evaluation(judged: Any) -> Evaluation | None:
+    """Return what a strategy's ``(loss, metrics)`` say (None: it has no loss)."""
+    loss, metrics = judged
+    if loss is None:
+        return None
+    accuracy = metrics.get("accuracy")
+    return Evaluation(None if accuracy is None else float(accuracy), float(loss))

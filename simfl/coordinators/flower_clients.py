@@ -1,6 +1,7 @@
 """Flower's view of simfl's clients: what a strategy is given to ask, and who trains for it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -45,11 +46,12 @@ class FlowerClients:
         Raises:
             ComponentError: the user's code raises, or makes something else.
         """
-        try:
+        with users(f"client_fn of client {number}"):
             made = self._make(self._contexts[number])
-            return made.to_client() if hasattr(made, "to_client") else made
-        except Exception as error:
-            raise ComponentError(f"client_fn of client {number}: {described(error)}") from error
+            client = made.to_client() if hasattr(made, "to_client") else made
+            if not hasattr(client, "fit"):
+                raise TypeError(f"it must return a Flower client, not a {type(made).__name__}")
+        return client
 
 
 def proxy(number: int, clients: FlowerClients) -> Any:
@@ -104,6 +106,21 @@ def manager(proxies: Mapping[int, Any]) -> Any:
             return [fit[place] for place in sorted(drawn)]
 
     return Manager()
+
+
+@contextmanager
+def users(what: str) -> Iterator[None]:
+    """Tell what users' code raises, or what it returns that can't be read, as theirs.
+
+    Raises:
+        ComponentError: it did.
+    """
+    try:
+        yield
+    except ComponentError:
+        raise
+    except Exception as error:
+        raise ComponentError(f"{what}: {described(error)}") from error
 
 
 def described(error: BaseException) -> str:

@@ -57,10 +57,16 @@ def run_flower(
 
     Raises:
         InputError: the scenario can't be run, or Flower is not installed.
-        RunError: a run failed.
+        RunError: a run failed; `ComponentError` if by the strategy, or by all clients of a round.
     """
     if not 0 <= flops_per_sample < math.inf:
         raise InputError(f"`flops_per_sample` must be at least 0, but got {flops_per_sample}")
+    if not callable(strategy):
+        kind = type(strategy).__name__
+        raise InputError(
+            f"`strategy` must be a function that returns a fresh one for each run, such as "
+            f"`lambda: {kind}(...)`; got a {kind}"
+        )
     folder, document = folder_called(out), _document(scenario)
     results, options = [], Options(executor="inline")
     for job in jobs(document, folder):

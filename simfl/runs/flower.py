@@ -13,7 +13,7 @@ from simfl.build.model_facts import ModelFacts
 from simfl.components.datasets.clients import ClientData, Cohort, Samples
 from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.coordinators.flower import FlowerCoordinator
-from simfl.coordinators.flower_clients import ClientFn, FlowerClients
+from simfl.coordinators.flower_clients import ClientFn, FlowerClients, users
 from simfl.core.types import Ids
 from simfl.core.work import FORWARD_UNITS
 from simfl.errors import InputError
@@ -90,7 +90,12 @@ class FlowerBuilder(Builder):
         count = self.scenario.devices
         clients = FlowerClients(self._flower.client_fn, count)
         choosing = Choosing(self.scenario.selection.fresh(), self.seeds)
-        return FlowerCoordinator(choosing, self._flower.strategy(), clients, count)
+        with users("what makes the strategy"):
+            strategy = self._flower.strategy()
+            if not hasattr(strategy, "configure_fit"):
+                kind = type(strategy).__name__
+                raise TypeError(f"it must return a Flower strategy, not a {kind}")
+        return FlowerCoordinator(choosing, strategy, clients, count)
 
     @override
     def _trainer(self, choosing: Choosing) -> BaseCoordinator:

@@ -230,6 +230,67 @@ def test_what_a_client_raises_is_a_failure(tmp_path: Path) -> None:
     assert str(caught.value).endswith("run it again from Python, with `overwrite`")
 
 
+def returning(answers: dict[str, Any]) -> Any:
+    """Return what makes a strategy whose methods return these."""
+    from flwr.server.strategy import FedAvg
+
+    methods = {name: lambda *_, answer=answer: answer for name, answer in answers.items()}
+    return lambda: type("Odd", (FedAvg,), methods)(min_available_clients=1)
+
+
+@pytest.mark.parametrize(
+    ("method", "answer"),
+    [
+        ("configure_fit", None),
+        ("aggregate_fit", ([np.zeros(3)], {})),
+        ("evaluate", 2.5),
+        ("evaluate", (2.5, {"accuracy": "high"})),
+        ("configure_evaluate", None),
+        ("aggregate_evaluate", ("low", {})),
+    ],
+)
+def test_what_a_strategy_may_not_return_is_told_as_its(
+    method: str, answer: Any, tmp_path: Path
+) -> None:
+    with pytest.raises(ComponentError, match=f"the strategy's {method} in round 1: .*Error: "):
+        run_flower(SCENARIO, client_fn, returning({method: answer}), 10, tmp_path)
+
+
+def test_what_training_cant_begin_with_is_told_before_it_does(tmp_path: Path) -> None:
+    def nameless(context: Any) -> Any:
+        client = client_fn(context)
+        client.get_parameters = lambda config: 1 / 0
+        return client
+
+    arrays = [np.zeros(3)]
+    for client, strategy, message in (
+        (lambda _: None, fedavg(), "client_fn of client 0: TypeError: it must return a Flower cl"),
+        (nameless, fedavg(), "client 0's get_parameters: ZeroDivisionError"),
+        (client_fn, fedavg(initial_parameters=arrays), "initialize_parameters: .*return Param"),
+        (client_fn, lambda: None, "what makes the strategy: TypeError: it must return a Flower st"),
+    ):
+        with pytest.raises(ComponentError, match=message):
+            run_flower(SCENARIO, client, strategy, 10, tmp_path)
+    with pytest.raises(
+        InputError, match=r"fresh one for each run, such as `lambda: FedAvg\(...\)`"
+    ):
+        run_flower(SCENARIO, client_fn, fedavg()(), 10, tmp_path)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_metric_called_loss_may_be_text(tmp_path: Path) -> None:
+    """Flower's may be: it is no loss then, and harms no run."""
+
+    def wordy(context: Any) -> Any:
+        client = client_fn(context)
+        client.fit = lambda parameters, config: (parameters, 10, {"loss": "high"})
+        return client
+
+    scenario = {**SCENARIO, "rounds": {"clients": 2, "stop": {"rounds": 1}}}
+    [result] = run_flower(scenario, wordy, fedavg(), 10, tmp_path)
+    assert result.rounds.arrived.tolist() == [6]
+
+
 def test_a_run_that_cant_go_on_without_its_clients_has_no_forks(tmp_path: Path) -> None:
     [result] = run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path)
     with pytest.raises(InputError, match="another program's clients, and can't be forked"):
