@@ -15,7 +15,7 @@ from simfl.core.words import numbered
 from simfl.errors import InputError
 from simfl.report.results import Results
 from simfl.report.run import folder_called
-from simfl.runs.flower import Flower, FlowerBuilder
+from simfl.runs.flower import Flower, FlowerBuilder, refuse_beyond
 from simfl.runs.job import jobs
 from simfl.runs.options import Options
 from simfl.runs.reuse import refuse_foreign, refuse_run
@@ -67,15 +67,18 @@ def run_flower(
             f"`strategy` must be a function that returns a fresh one for each run, such as "
             f"`lambda: {kind}(...)`; got a {kind}"
         )
-    folder, document = folder_called(out), _document(scenario)
-    results, options = [], Options(executor="inline")
-    for job in jobs(document, folder):
-        flower = Flower(client_fn, strategy, _held(samples, job.scenario.devices), flops_per_sample)
+    planned = []
+    for job in jobs(_document(scenario), folder_called(out)):
+        refuse_beyond(job.scenario)
         refuse_foreign(job.folder)
         if not overwrite:
             refuse_run(job.folder, "give `overwrite` or another `out`")
-        results.append(run_one(job, options, build=partial(FlowerBuilder, flower=flower)))
-    return Results(results)
+        held = _held(samples, job.scenario.devices)
+        planned.append((job, Flower(client_fn, strategy, held, flops_per_sample)))
+    options = Options(executor="inline")
+    return Results(
+        [run_one(job, options, build=partial(FlowerBuilder, flower=own)) for job, own in planned]
+    )
 
 
 def _held(samples: int | Sequence[int], devices: int) -> Ids:

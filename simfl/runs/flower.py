@@ -19,6 +19,8 @@ from simfl.core.work import FORWARD_UNITS
 from simfl.errors import InputError
 from simfl.runs.options import Options
 from simfl.scenario import Scenario
+from simfl.scenario.checks import refusal
+from simfl.scenario.whole import Objection
 from simfl.training.executors.base import Executor
 
 
@@ -52,13 +54,6 @@ class FlowerBuilder(Builder):
     def __init__(
         self, scenario: Scenario, options: Options, executor: Executor, flower: Flower
     ) -> None:
-        if (policy := scenario.rounds.policy).has_edges:
-            raise InputError(
-                f"policy {policy.name!r} has models averaged at edges, which is no part of a "
-                "Flower strategy"
-            )
-        if scenario.attackers:
-            raise InputError("`fleet.attack`: what Flower's clients learn and upload is theirs")
         super().__init__(scenario, None, False, executor, options.device)
         self._flower = flower
 
@@ -100,6 +95,25 @@ class FlowerBuilder(Builder):
     @override
     def _trainer(self, choosing: Choosing) -> BaseCoordinator:
         return self._flowers
+
+
+def refuse_beyond(scenario: Scenario) -> None:
+    """Refuse a variant that asks for more than a Flower strategy and its clients can do.
+
+    Raises:
+        ScenarioError: it does; says where.
+    """
+    problems: list[Objection] = [
+        (("fleet", index, "attack"), "what Flower's clients learn and send is theirs; leave it out")
+        for index in scenario.attackers
+    ]
+    if (policy := scenario.rounds.policy).has_edges:
+        averaged = f"policy {policy.name!r} has models averaged at edges"
+        problems.append(
+            (("rounds", "policy"), f"{averaged}, which is no part of a Flower strategy")
+        )
+    if problems:
+        raise refusal(scenario, problems)
 
 
 @dataclass(frozen=True)

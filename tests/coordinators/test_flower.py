@@ -291,6 +291,21 @@ def test_a_metric_called_loss_may_be_text(tmp_path: Path) -> None:
     assert result.rounds.arrived.tolist() == [6]
 
 
+def test_what_no_flower_can_do_is_refused_before_any_variant_runs(tmp_path: Path) -> None:
+    first, second = SCENARIO["fleet"]
+    for changes, message in (
+        (
+            {"fleet": [first, {**second, "attack": "sign_flip"}]},
+            r"fleet\[1\].attack: what Flower's",
+        ),
+        ({"rounds.policy": {"name": "hierarchical"}}, "rounds.policy: .* averaged at edges"),
+    ):
+        scenario = {**SCENARIO, "variants": {"plain": {}, "odd": changes}}
+        with pytest.raises(InputError, match=message):
+            run_flower(scenario, client_fn, fedavg(), 10, tmp_path)
+    assert not [*tmp_path.iterdir()]
+
+
 def test_a_run_that_cant_go_on_without_its_clients_has_no_forks(tmp_path: Path) -> None:
     [result] = run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path)
     with pytest.raises(InputError, match="another program's clients, and can't be forked"):
