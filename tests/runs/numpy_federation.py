@@ -7,7 +7,7 @@ model is multinomial logistic regression; mini-batches come in the order of the 
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,7 @@ class Federation:
         training: of the scenario.
         aggregation: of the scenario, with its name.
         edges: how many edge servers there are.
+        forged: of clients, and of their updates `(p,)` that come together: what they send instead.
 
     Attributes:
         model: `(p,)` the present one.
@@ -75,9 +76,10 @@ class Federation:
         training: Mapping[str, Any],
         aggregation: Mapping[str, Any],
         edges: int = 0,
+        forged: Callable[[Sequence[int], Sequence[Floats]], Sequence[Floats]] | None = None,
     ) -> None:
         self.model, self.updates = model, 0
-        self._edges = edges
+        self._edges, self._forged = edges, forged
         self._held, self._training, self._options = held, training, aggregation
         self._initial, self._version = model, 0
         self._work: dict[tuple[int, float], Work] = {}
@@ -139,8 +141,14 @@ class Federation:
                 row["steps"] <= planned if row["client"] in self._left else row["steps"] == planned
             )
             self._train(work, row["steps"])
-            work.update = self._sent(work)
             works.append(work)
+        if self._forged is not None:
+            clients = [work.client for work in works]
+            told = self._forged(clients, [work.update for work in works])
+            for work, update in zip(works, told, strict=True):
+                work.update = update
+        for work in works:
+            work.update = self._sent(work)
         if works:
             self.model = self._next_model(works)
         self.updates += len(works)

@@ -1,5 +1,6 @@
 """Whole runs whose model is computed anew, in plain numpy, from nothing but their event log."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 from simfl import Options, run
+from tests.runs.numpy_attacks import forged
 from tests.runs.numpy_federation import Federation, Floats, Held
 
 SIZES = (7, 13, 20, 4, 31, 9, 16, 25, 11, 6)
@@ -60,6 +62,7 @@ SALVAGE = [
     for group in SCENARIO["fleet"]
 ]
 FRESH: dict[str, Any] = {"name": "fedavg"}
+ATTACKERS = range(4)
 STALE = {"name": "fedbuff", "exponent": 0.5, "weighting": "uniform"}
 CASES: dict[str, dict[str, Any]] = {
     "nesterov": {"optimizer": {**HEAVY, "nesterov": True, "clip": 0.5}},
@@ -168,6 +171,31 @@ CASES: dict[str, dict[str, Any]] = {
         "lr_schedule": FALLING,
         "compression": {"name": "top_k", "share": 0.3, "error_feedback": True},
     },
+    "signs flipped, carried": {
+        "policy": CARRY,
+        "attack": {"name": "sign_flip", "scale": 3.0},
+    },
+    "buffered, a little is enough": {
+        "policy": BUFFER,
+        "attack": {"name": "a_little_is_enough"},
+    },
+    "drawn repeatedly, on a ladder, a little is enough": {
+        "selection": {"name": "weighted", "replacement": True},
+        "compression": LADDER,
+        "attack": {"name": "a_little_is_enough"},
+    },
+    "scaffold, turned round": {
+        "aggregation": {"name": "scaffold"},
+        "attack": {"name": "inner_product", "epsilon": 0.5},
+    },
+    "at edges, turned round": {
+        "policy": EDGES,
+        "attack": {"name": "inner_product", "epsilon": 0.5},
+    },
+    "krum, labels flipped": {
+        "aggregation": {"name": "krum", "byzantine": 1, "keep": 3},
+        "attack": {"name": "label_flip"},
+    },
     "drawn repeatedly": {
         "aggregation": {"name": "fedavg", "weighting": "uniform"},
         "selection": {"name": "weighted", "replacement": True},
@@ -212,6 +240,12 @@ def test_the_model_is_what_numpy_makes_of_the_log(
     policy = changes.pop("policy", {"name": "synchronous"})
     selection = changes.pop("selection", "uniform")
     fleet = changes.pop("fleet", SCENARIO["fleet"])
+    attack = changes.pop("attack", None)
+    if attack:
+        fleet = [{**fleet[0], "attack": attack}, fleet[1]]
+        if attack["name"] == "label_flip":
+            flipped = {k: (clients[k][0], CLASSES - 1 - clients[k][1]) for k in ATTACKERS}
+            clients = {**clients, **flipped}
     training = {**TRAINING, **changes}
     scenario = {
         **SCENARIO,
@@ -223,7 +257,12 @@ def test_the_model_is_what_numpy_makes_of_the_log(
     }
     model, log = trained(folder, scenario)
     anew = Federation(
-        clients, initial.astype(np.float64), training, aggregation, policy.get("edges", 0)
+        clients,
+        initial.astype(np.float64),
+        training,
+        aggregation,
+        policy.get("edges", 0),
+        partial(forged, attackers=ATTACKERS, attack=attack) if attack else None,
     )
     anew.replay(log)
     assert anew.updates >= 12
