@@ -229,7 +229,7 @@ class Federation:
         name, options = self._options["name"], self._options
         samples = [len(self._held[work.client][1]) for work in works]
         by_samples = options.get("weighting", "samples") == "samples"
-        by_samples &= name not in ("scaffold", "feddyn")
+        by_samples &= name not in ("scaffold", "feddyn", "centered_clipping")
         counts = [n * work.copies if by_samples else work.copies
                   for n, work in zip(samples, works, strict=True)]  # fmt: skip
         weights = np.array(counts) / sum(counts)
@@ -256,6 +256,19 @@ class Federation:
         if name == "trimmed_mean":
             cut = int(options["trim"] * len(works))
             return self.model + np.sort(updates, axis=0)[cut : len(works) - cut].mean(axis=0)
+        if name == "geometric_median":
+            v = weights @ updates
+            for _ in range(options["iterations"]):
+                inverse = weights / np.maximum(1e-5, np.linalg.norm(updates - v, axis=1))
+                v = inverse @ updates / inverse.sum()
+            return self.model + v
+        if name == "centered_clipping":
+            v = self._mean  # of the round before
+            for _ in range(options["iterations"]):
+                apart = np.linalg.norm(updates - v, axis=1, keepdims=True)
+                v = v + weights @ ((updates - v) * np.minimum(1, options["clip"] / apart))
+            self._mean = v
+            return self.model + v
         if name == "dp_fedavg":  # without noise; five are asked
             lengths = np.linalg.norm(updates, axis=1, keepdims=True)
             return self.model + (updates * np.minimum(1, options["clip"] / lengths)).sum(0) / 5

@@ -62,6 +62,7 @@ SALVAGE = [
     for group in SCENARIO["fleet"]
 ]
 FRESH: dict[str, Any] = {"name": "fedavg"}
+CENTERED = {"name": "centered_clipping", "clip": 0.3, "iterations": 2}
 ATTACKERS = range(4)
 STALE = {"name": "fedbuff", "exponent": 0.5, "weighting": "uniform"}
 CASES: dict[str, dict[str, Any]] = {
@@ -171,11 +172,13 @@ CASES: dict[str, dict[str, Any]] = {
         "lr_schedule": FALLING,
         "compression": {"name": "top_k", "share": 0.3, "error_feedback": True},
     },
-    "signs flipped, carried": {
+    "geometric median, signs flipped, carried": {
+        "aggregation": {"name": "geometric_median", "iterations": 3},
         "policy": CARRY,
         "attack": {"name": "sign_flip", "scale": 3.0},
     },
-    "buffered, a little is enough": {
+    "centered clipping, buffered, a little is enough": {
+        "aggregation": CENTERED,
         "policy": BUFFER,
         "attack": {"name": "a_little_is_enough"},
     },

@@ -1,4 +1,5 @@
 """Aggregator components, one file each; `base.py` is the seam.
 
-What several share is in `weighting` (weights, sums) and `robust` (statistics by coordinate).
+What several share is in `weighting` (weights, sums) and `robust` (statistics by coordinate,
+distances).
 """

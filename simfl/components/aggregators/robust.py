@@ -1,4 +1,4 @@
-"""What robust aggregators share: a statistic of each coordinate over all models."""
+"""What robust aggregators share: statistics of each coordinate, and distances of updates."""
 
 from collections.abc import Callable, Sequence
 
@@ -27,3 +27,13 @@ def by_coordinate(
         value = statistic(np.stack([block_of(c, columns, of) for c in models]))
         result[columns] = model[columns] + value if of == "updates" else value
     return result
+
+
+def distances(contributions: Sequence[Contribution], center: Floats) -> Floats:
+    """Return `(r,)` the L2 norm of each update minus `center` `(p,)`."""
+    squares = np.zeros(len(contributions))
+    for columns in blocks(len(center)):
+        for i, contribution in enumerate(contributions):
+            apart = block_of(contribution, columns, "updates") - center[columns]
+            squares[i] += (apart**2).sum()
+    return np.sqrt(squares)
