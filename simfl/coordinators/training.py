@@ -131,21 +131,25 @@ class TrainingCoordinator(BaseCoordinator):
         if discarded:
             clients = [client for client, _ in discarded]
             blame_for_nonsense(self._executor.task, self._global, clients, round_)
+        received = self._received(good)
+        if self._path.forgers:  # what they send need not be finite
+            discarded += [result.order.key for result in received if not is_sound(result)]
+            received = [result for result in received if is_sound(result)]
         contributions: list[Contribution] = []
-        if good:
+        if received:
             by_key = {arrival.order.key: arrival for arrival in updates.arrivals}
-            received = [self._contribution(r, by_key[r.order.key]) for r in self._received(good)]
-            if contributions := self._path.let_through(received, round_, self.version):
+            counting = [self._contribution(r, by_key[r.order.key]) for r in received]
+            if contributions := self._path.let_through(counting, round_, self.version):
                 model = self._guarded.next_model(model, contributions, summed, round_)
                 tell_outcome(self._selector, updates, contributions, self._global.layers)
         counted = {c.result.order.key: c.result.loss for c in contributions}
         facts = Aggregated(
             losses={client: loss for (client, _), loss in counted.items()},
             discarded=discarded,
-            filtered=[result.order.key for result in good if result.order.key not in counted],
+            filtered=[result.order.key for result in received if result.order.key not in counted],
             gemd=self.gemd([client for client, _ in counted]),
         )
-        return (model if good else None), facts
+        return (model if received else None), facts
 
     def _results(
         self, updates: RoundUpdates

@@ -96,6 +96,8 @@ class UpdatePath:
     def received(self, results: Sequence[WorkResult], bases: Sequence[Params]) -> list[WorkResult]:
         """Return `results` that come together as the server receives them.
 
+        Forged ones need not be finite.
+
         Args:
             results: of honest training.
             bases: the model `(p,)` that each began at.
@@ -106,13 +108,15 @@ class UpdatePath:
             own.sort(key=lambda i: results[i].order.key)
             honest = [results[i].params - bases[i] for i in own]
             orders = [results[i].order for i in own]
-            for i, update in zip(own, _forged(attack, honest, orders, len(results)), strict=True):
-                told[i] = replace(results[i], params=bases[i] + update)
+            with np.errstate(over="ignore", invalid="ignore"):  # the server discards those
+                forged = _forged(attack, honest, orders, len(results))
+                for i, update in zip(own, forged, strict=True):
+                    told[i] = replace(results[i], params=bases[i] + update)
         return [self._decompressed(*each) for each in zip(told, bases, strict=True)]
 
     def _decompressed(self, result: WorkResult, base: Params) -> WorkResult:
         """Return `result`, which began at the model `base` `(p,)`, as the server decodes it."""
-        if self.compressor.lossless:
+        if self.compressor.lossless or not np.isfinite(result.params).all():
             return result
         order, update = result.order, result.params - base
         if order.for_probe:  # what its code loses is not made up for by an update that counts
@@ -167,11 +171,11 @@ def _forged(
     if updates and overrides(attack, Attack.agree):
         with blaming(attack, f"agreeing on an update of {len(updates)} clients"):
             agreed = attack.agree(read_only(np.stack(updates)), clients)
-            common = check_vector(agreed, updates[0])
+            common = check_vector(agreed, updates[0], finite=False)
         yield from [common] * len(updates)
         return
     for update, order in zip(updates, orders, strict=True):
         with blaming(attack, f"forging the update of client {order.client}"):
             forged = attack.forge(read_only(update), generator(order.seed, Purpose.FORGING))
-            forged = check_vector(forged, update)
+            forged = check_vector(forged, update, finite=False)
         yield forged

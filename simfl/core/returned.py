@@ -20,18 +20,23 @@ def expect(holds: bool | np.bool_, expected: str, got: object) -> None:
         raise Unexpected(f"expected {expected}, got {shorten(str(got), LONGEST)}")
 
 
-def check_vector(vector: object, like: Params) -> Params:
-    """Return `vector` if it is one of shape `(p,)`, finite float32 numbers as `like` is.
+def check_vector(vector: object, like: Params, *, finite: bool = True) -> Params:
+    """Return `vector` if it is one of shape `(p,)`, float32 numbers as `like` is.
+
+    Args:
+        vector: what was returned.
+        like: `(p,)`.
+        finite: whether its numbers must be.
 
     Raises:
         Unexpected: it is not.
     """
-    expected = f"{len(like)} finite numbers of type float32"
+    expected = f"{len(like)} {'finite ' if finite else ''}numbers of type float32"
     if not isinstance(vector, np.ndarray):
         raise Unexpected(f"expected {expected}, got {type(vector).__name__}")
     expect(vector.shape == like.shape, expected, f"an array of shape {vector.shape}")
     expect(vector.dtype == np.float32, expected, f"an array of {vector.dtype}")
-    odd = np.flatnonzero(~np.isfinite(vector))
+    odd = np.flatnonzero(~np.isfinite(vector)) if finite else ()
     expect(not len(odd), expected, f"{len(odd)} that are not finite" if len(odd) else "")
     return vector
 

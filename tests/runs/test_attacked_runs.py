@@ -78,6 +78,18 @@ def test_forgers_do_not_ask_a_filter_on_the_client(run_tiny: RunTiny) -> None:
     assert set(later["outcome"][~bad]) == {"filtered"}
 
 
+@pytest.mark.parametrize("compression", ["none", {"name": "top_k", "error_feedback": True}])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_what_is_forged_and_not_finite_is_discarded(run_tiny: RunTiny, compression: Any) -> None:
+    """As if nothing had come of its work; the run ended with an error instead."""
+    overflow = fleet({"name": "sign_flip", "scale": 1e39})
+    run = run_tiny({**overflow, "training.compression": compression})
+    bad = run.clients["client"] >= 5
+    assert set(run.clients["outcome"][bad]) == {"discarded"}
+    assert set(run.clients["outcome"][~bad]) == {"arrived"}
+    assert np.isfinite(run.rounds["loss"]).all()
+
+
 def data_of(rows: list[list[int]]) -> Partitioned:
     y = np.arange(12) % 4
     train = [np.array(own, dtype=np.int64) for own in rows]

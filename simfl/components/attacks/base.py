@@ -2,14 +2,17 @@
 
 An attack overrides one or more of these; who attacks takes as long, and sends as much, as others:
 
-- `relabel`: once, before the first round: what its devices train on instead.  Whatever they tell of
-  their labels and losses is of these.
+- `relabel`: once, before the first round: what its devices train on instead.  The losses and
+  gradients that they tell are of these, but for losses on what they keep aside
+  (`data.local_validation`), which is as it was.  Label counts (GEMD, an oracle's) are of the right
+  ones.
 - `forge`: each time: what a device uploads instead of its update.
 - `agree`: each time: what those of its devices upload whose updates are aggregated together.  They
   know each other's honest updates, and nobody else's.
 
-What is forged is compressed, filtered by the server and aggregated like any other update; a filter
-on the client is not asked.  Its device's loss is that of honest training.
+What is forged is compressed, filtered by the server and aggregated like any other update, or, if
+it is not finite, discarded; a filter on the client is not asked.  Its device's loss is that of
+honest training, and so is a gradient that a selector asks for.
 """
 
 import numpy as np
@@ -49,7 +52,8 @@ class Attack(Component):
         """Return `(p,)` what all devices of the group upload whose `updates` come together.
 
         Args:
-            updates: `(a, p)` what training came to, a device each, by ascending id.
+            updates: `(a, p)` what training came to, by ascending id; where no round is waited for,
+                a device may have several.
             clients: how many updates come together, those of others too.
         """
         raise NotImplementedError
