@@ -6,6 +6,8 @@ import numpy as np
 
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.aggregators.dp_fedavg_adaptive import DpFedAvgAdaptive
+from simfl.components.aggregators.krum import Krum
+from simfl.components.aggregators.trimmed_mean import TrimmedMean
 from simfl.components.availability.week import in_words, most_at_once, quorum, soon_there, week_of
 from simfl.components.compressors.top_k import TopK
 from simfl.components.filters.cmfl import Cmfl
@@ -42,6 +44,7 @@ def cautions(scenario: Scenario) -> Iterator[Caution]:
         yield ("model", "frozen"), "stays at random weights, for there is no `weights_file`"
     yield from _of_filter(scenario)
     yield from _of_aggregation(scenario)
+    yield from _of_attackers(scenario)
     yield from _of_privacy(scenario)
     yield from _of_quorum(scenario)
     yield from _of_speeds(scenario)
@@ -82,6 +85,25 @@ def _of_aggregation(scenario: Scenario) -> Iterator[Caution]:
         yield path, f"{aggregator.name}, not given; policy {policy.name!r} goes with {suited}"
     elif aggregator.discounts_stale and not policy.may_be_stale:
         yield path, f"its discount is without effect: under {policy.name!r} no update is stale"
+
+
+def _of_attackers(scenario: Scenario) -> Iterator[Caution]:
+    """Yield an aggregation that withstands fewer than attack in a round, on average."""
+    aggregator, clients = scenario.aggregation, scenario.rounds.clients
+    attackers = sum(len(group) for group, _ in scenario.attackers.values())
+    share = attackers / scenario.devices
+    of_rounds = not scenario.rounds.policy.may_be_stale  # else who knows how many come together
+    if isinstance(aggregator, Krum) and of_rounds and aggregator.byzantine < share * clients:
+        path, many = "byzantine", f"{share * clients:.3g} of a round's {clients:,} clients"
+    elif isinstance(aggregator, TrimmedMean) and aggregator.trim < share:
+        path, many = "trim", f"{100 * share:.3g}% of a round's clients"
+    else:
+        return
+    yield (
+        ("aggregation", path),
+        f"less than it is to withstand: {attackers:,} of {scenario.devices:,} devices attack, so "
+        f"{many} on average",
+    )
 
 
 def _of_privacy(scenario: Scenario) -> Iterator[Caution]:

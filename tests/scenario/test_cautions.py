@@ -66,6 +66,22 @@ def test_a_filter_by_signs_that_compression_leaves_none_of_is_told() -> None:
     assert path not in filtering("cmfl", "float16")
 
 
+def test_a_robust_aggregation_that_is_made_for_fewer_attackers_is_told() -> None:
+    """Krum's default withstands one; three of a round's six attack on average."""
+
+    def against(rule: Any, policy: str = "synchronous", attack: Any = "sign_flip") -> Any:
+        fleet = [{"name": "good", "count": 4}, {"name": "bad", "count": 4, "attack": attack}]
+        rounds = {"clients": 6, "policy": policy}
+        return told(fleet=fleet, rounds=rounds, aggregation=rule)
+
+    half = {"name": "trimmed_mean", "trim": "40%"}
+    some = "4 of 8 devices attack, so 3 of a round's 6 clients on average"
+    assert some in against({"name": "krum", "byzantine": 1})["aggregation.byzantine"]
+    assert "so 50% of a round's clients" in against(half)["aggregation.trim"]
+    assert against("median") == against(half, attack=None) == against("krum", attack=None) == {}
+    assert against("krum", "fedbuff") == {}, "how many come together is not known"
+
+
 SELDOM = {**TINY["fleet"], "availability": {"name": "on_off", "on": "10 min", "off": "4 h"}}
 
 
