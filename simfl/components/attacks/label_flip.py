@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
@@ -19,14 +20,18 @@ class LabelFlip(Attack):
 
     `to: opposite` takes class ``classes - 1 - y`` for y (Fang et al., USENIX Security 2020,
     arXiv:1911.11815, section 5.1); `to: random` takes another one, each equally likely (noise); a
-    number takes that class for whatever it is (Tolpegin et al., ESORICS 2020).
+    number takes that class.  With `source`, one class alone is taken for another (Tolpegin et al.,
+    ESORICS 2020, arXiv:2007.08432: one number for another).
     """
 
     to: Literal["opposite", "random"] | Annotated[int, Field(ge=0)] = Field(
         "opposite", description="which class is taken for the right one"
     )
+    source: int | None = Field(
+        None, ge=0, description="class whose samples get wrong labels; omitted: all"
+    )
     share: Annotated[Percent, Field(gt=0, le=1)] = Field(
-        1.0, description="of each device's training samples, chosen at random, once"
+        1.0, description="of each device's training samples (of `source`), chosen at random, once"
     )
 
     @override
@@ -41,15 +46,19 @@ class LabelFlip(Attack):
                 f"attack {self.name!r} needs samples that are held in memory; data set "
                 f"{circumstances.dataset!r} makes each client's when they are asked for"
             )
-        elif isinstance(self.to, int) and self.to >= circumstances.classes:
+        elif odd := [c for c in (self.to, self.source) if _beyond(c, circumstances.classes)]:
             yield (
-                f"attack {self.name!r} can't flip labels to class {self.to} of "
-                f"{circumstances.classes}, which are numbered from 0"
+                f"attack {self.name!r} can't flip labels {'to' if odd[0] == self.to else 'of'} "
+                f"class {odd[0]} of {circumstances.classes}, which are numbered from 0"
             )
+        elif self.to == self.source:
+            yield f"attack {self.name!r} flips class {self.source} to itself, which changes nothing"
 
     @override
     def relabel(self, labels: Ids, classes: int, rng: Rng) -> Ids:
-        chosen = rng.permutation(len(labels))[: whole_share(self.share, len(labels))]
+        rows = np.flatnonzero(labels == self.source) if self.source is not None else len(labels)
+        able = rng.permutation(rows)
+        chosen = able[: whole_share(self.share, len(able))]
         flipped = labels.copy()
         if self.to == "opposite":
             flipped[chosen] = classes - 1 - labels[chosen]
@@ -59,3 +68,7 @@ class LabelFlip(Attack):
         else:
             flipped[chosen] = self.to
         return flipped
+
+
+def _beyond(label: object, classes: int) -> bool:
+    return isinstance(label, int) and label >= classes

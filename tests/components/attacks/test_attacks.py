@@ -72,12 +72,24 @@ def test_a_share_of_the_labels_is_wrong_and_no_more() -> None:
     assert (some.relabel(labels, 10, RNG(0)) != labels).sum() == 29
 
 
+def test_one_class_alone_is_taken_for_another() -> None:
+    labels = np.arange(10).repeat(20)
+    shoes = attacks.parse({"name": "label_flip", "source": 5, "to": 9})
+    wrong = shoes.relabel(labels, 10, RNG(0))
+    assert np.array_equal(wrong, np.where(labels == 5, 9, labels))
+    half = attacks.parse({"name": "label_flip", "source": 5, "to": "random", "share": "50%"})
+    changed = half.relabel(labels, 10, RNG(0)) != labels
+    assert changed.sum() == changed[labels == 5].sum() == 10
+
+
 @pytest.mark.parametrize(
     ("options", "facts", "told"),
     [
         ({}, {"targets": "numbers"}, "one class each"),
         ({}, {"deals_itself": True}, "held in memory"),
-        ({"to": 10}, {}, "class 10 of 10"),
+        ({"to": 10}, {}, "to class 10 of 10"),
+        ({"source": 12, "to": 1}, {}, "of class 12 of 10"),
+        ({"source": 1, "to": 1}, {}, "class 1 to itself"),
     ],
 )
 def test_what_labels_can_not_be_flipped(options, facts, told) -> None:
