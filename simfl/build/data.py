@@ -111,6 +111,8 @@ def loaded(key: DataKey, seeds: Seeds) -> Corpus:
             require_sound(dataset, corpus)
     except InputError as error:
         raise Unfit("dataset", str(error)) from error
+    train, test = (part.with_labels_of_int64() for part in (corpus.train, corpus.test))
+    corpus = replace(corpus, train=train, test=test)
     return pooled(corpus) if key.pooled else corpus
 
 
@@ -144,7 +146,7 @@ def _sound_test(dataset: Dataset, lazy: OnDemand) -> Samples:
         require_sound(dataset, corpus)
     except InputError as error:
         raise Unfit("dataset", str(error)) from error
-    return corpus.test
+    return corpus.test.with_labels_of_int64()
 
 
 def _deal(

@@ -51,6 +51,18 @@ class Fixed(Partition):
         return [np.array(part, dtype=np.int64) for part in self.parts]
 
 
+class OfBytes(Numbered):
+    """Labels are of another type."""
+
+    labels: str = "uint8"
+
+    @override
+    def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
+        whole = super().load(folder, seeds)
+        samples = Samples(whole.train.x, whole.train.y.astype(self.labels))
+        return Corpus(samples, samples, 10)
+
+
 def dealt(parts: list[list[int]], held: float = 0.0) -> Partitioned:
     data, test = federate(Numbered(), Fixed(parts=parts), len(parts), held, 0.2, None, Seeds(0))
     assert isinstance(data, Partitioned)
@@ -333,3 +345,14 @@ def test_what_makes_clients_on_demand_draws_by_the_seed_too() -> None:
         return data.sizes.tolist()
 
     assert sizes(0) == sizes(0) != sizes(1)
+
+
+@pytest.mark.parametrize("labels", ["uint8", "int8", "uint64"])
+def test_labels_of_any_whole_type_are_learned_from(labels: str) -> None:
+    """They were let in, and ended in a raw error of PyTorch's."""
+    data, test = federate(
+        OfBytes(labels=labels), Fixed(parts=[[1, 13]]), 1, 0.0, 0.2, None, Seeds(0)
+    )
+    assert data.training([0]).y.tolist() == [1, 3]
+    assert data.training([0]).y.dtype == torch.int64
+    assert test.y.dtype == np.int64

@@ -26,6 +26,11 @@ class Samples:
     def __len__(self) -> int:
         return len(self.y)
 
+    def with_labels_of_int64(self) -> "Samples":
+        """Return these with whole numbers `y` `(n,)`, of whatever type, as losses take them."""
+        whole = self.y.ndim == 1 and self.y.dtype.kind in "biu" and self.y.dtype != np.int64
+        return Samples(self.x, self.y.astype(np.int64)) if whole else self
+
 
 @dataclass(frozen=True)
 class Cohort:
@@ -112,7 +117,7 @@ class OnDemand(ClientData):
     def training(self, clients: Sequence[int]) -> Cohort:
         import torch
 
-        parts = [self.client(client) for client in clients]
+        parts = [self.client(client).with_labels_of_int64() for client in clients]
         return Cohort(
             torch.from_numpy(np.concatenate([part.x for part in parts])),
             torch.from_numpy(np.concatenate([part.y for part in parts])),
