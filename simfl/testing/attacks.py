@@ -52,7 +52,7 @@ class AttackContract(ComponentContract):
     def test_updates_that_come_together(
         self, seed: int, p: int, attackers: int, others: int
     ) -> None:
-        """One update for all, of one attacker alone and of a majority, too."""
+        """One update for all, of one attacker alone and of a majority, too; nothing is drawn."""
         if not overrides(self.create(), Attack.agree):
             return
         updates = np.random.default_rng(seed).normal(size=(attackers, p)).astype(np.float32)
@@ -60,3 +60,5 @@ class AttackContract(ComponentContract):
         agreed = self.create().agree(updates, attackers + others)
         unchanged(updates, before)
         finite_vector(agreed, p, "an update")
+        again = self.create().agree(updates, attackers + others)
+        assert np.array_equal(agreed, again), "it draws for itself"

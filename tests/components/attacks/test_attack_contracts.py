@@ -44,6 +44,11 @@ class Spread(InnerProduct):
             return (updates.mean(axis=0) / (len(updates) - 1)).astype(np.float32)
 
 
+class AgreesByLot(InnerProduct):
+    def agree(self, updates, clients):
+        return updates[np.random.default_rng().integers(len(updates))]
+
+
 @pytest.mark.parametrize(
     ("fault", "test", "sound"),
     [
@@ -53,6 +58,7 @@ class Spread(InnerProduct):
         (InPlace, "test_one_update", SignFlip),
         (DrawsForItself, "test_one_update", SignFlip),
         (Spread, "test_updates_that_come_together", InnerProduct),
+        (AgreesByLot, "test_updates_that_come_together", InnerProduct),
     ],
 )
 def test_the_contract_catches(fault, test, sound, caught) -> None:
