@@ -1,6 +1,8 @@
 """Whether the noise of a scenario protects clients as far as an epsilon could tell."""
 
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
+from simfl.components.attacks.base import Attack
+from simfl.core.component import overrides
 from simfl.scenario.parts.experiment import Experiment
 
 LEAST = 1e-3
@@ -17,4 +19,7 @@ def why_no_epsilon(scenario: Experiment) -> str:
         return f"selector {selector.name!r} chooses by what it learns of clients without noise"
     if scenario.training.filter.stage != "none":
         return f"filter {scenario.training.filter.name!r} judges updates before there is noise"
+    for _, attack in scenario.attackers.values():
+        if overrides(attack, Attack.agree):
+            return f"attack {attack.name!r} has devices send what others have learned"
     return ""

@@ -179,6 +179,7 @@ def test_epsilons_are_told_with_their_delta_and_no_other_is_explained(run_tiny: 
         ({"selection": "power_of_choice"}, "selector 'power_of_choice' chooses by what it learns"),
         ({"selection": {"name": "oracle", "goal": "balanced"}}, "selector 'oracle' chooses by"),
         ({"training.filter": {"name": "cmfl", "threshold": 0.1}}, "filter 'cmfl' judges updates"),
+        ({"fleet.attack": "inner_product"}, "attack 'inner_product' has devices send what others"),
         ({"aggregation.noise_multiplier": 0}, "there is hardly any noise"),
     ],
 )
