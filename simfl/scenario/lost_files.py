@@ -1,9 +1,10 @@
-"""Files that a document names and that are not there, of one whose scenario can't be made yet.
+"""Files that a document names and that are not there, or can't be.
 
 A component looks into its file once its scenario is made; where something is misspelt there is
 none, and who mended that was told of the file only then.
 """
 
+import errno
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -31,10 +32,36 @@ def lost_files(
             yield Problem(path, f"{file}: no such file{similar_file(file)}")
 
 
+def impossible_names(data: Mapping[str, object], folder: Path | None) -> Iterator[Problem]:
+    """Yield the names that no file or folder can have: looking for one is an error of its own.
+
+    Args:
+        data: what is written.
+        folder: as of `lost_files`.
+    """
+    if folder is not None and (why := _why_impossible(folder)):
+        yield Problem(("folder",), f"no folder can have such a name: {why}")
+        return
+    for path, name in files_named(data):
+        if why := _why_impossible((folder or Path()) / name):
+            yield Problem(path, f"no file can have such a name: {why}")
+
+
+def _why_impossible(file: Path) -> str:
+    try:
+        file.stat()
+    except ValueError:
+        return "it holds a NUL character"
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return "it is too long"
+    return ""
+
+
 def _is_lost(file: Path) -> bool:
     try:
         return not file.exists()
-    except OSError:  # such a name can't be; whoever reads it tells
+    except OSError:  # nobody may look; whoever reads it tells
         return False
 
 

@@ -11,7 +11,7 @@ from simfl.core.code import beside
 from simfl.errors import ScenarioError
 from simfl.scenario.checks import objections
 from simfl.scenario.document import Document, file_names, safe_name
-from simfl.scenario.lost_files import lost_files
+from simfl.scenario.lost_files import impossible_names, lost_files
 from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.problems import Problem, explained, lost_folder, report, truths_for_numbers
 
@@ -63,6 +63,8 @@ def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
     folder = document.folder
     if isinstance(given := data.get("folder"), str):
         folder = (folder or Path()) / given
+    if problems := list(impossible_names(document.data, folder)):
+        return None, problems
     named = [*file_names(data)]
     if (named and folder is not None) or not all(Path(name).is_absolute() for name in named):
         # Whoever reads the run later may have another working directory.

@@ -243,6 +243,24 @@ def test_a_misspelt_key_hides_no_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("data: {dataset: {name: npz, path: NAME}}\n", "1:35: data.dataset.path: no file"),
+        ("model: {name: mlp, weights_file: NAME}\n", "1:34: model.weights_file: no file"),
+        ("network: {rates: {file: NAME}}\n", "1:25: network.rates.file: no file"),
+        ("folder: NAME\n", "1:9: folder: no folder"),
+    ],
+)
+def test_a_name_that_nothing_can_have_is_told_with_its_place(
+    text: str, place: str, tmp_path: Path
+) -> None:
+    """A NUL was an internal error, and of a name far too long no place was told."""
+    for name, why in (('"a\\0b"', "it holds a NUL character"), ("a" * 5000, "it is too long")):
+        [line] = told(text.replace("NAME", name), tmp_path)
+        assert line == f"{place} can have such a name: {why}"
+
+
+@pytest.mark.parametrize(
     "changes",
     [
         ["rounds.stop.rounds=null", "rounds.stop.accuracy=90%"],
