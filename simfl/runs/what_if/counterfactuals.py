@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from typing_extensions import override
 
@@ -30,6 +31,9 @@ from simfl.scenario.parts.rounds import Stop
 
 CHEAP = 10_000
 """Participations of a run whose clock is run again unasked."""
+AT_MOST = 10
+"""So many times as long as the run may a changed one last: for what never comes, such as a quorum,
+it might wait for weeks."""
 UNCHANGED = "unchanged"
 """What the run's own clock is called."""
 
@@ -94,6 +98,20 @@ class _OneOf(Watch):
         self._watch.tell(self._number, progress)
 
 
+class _Course(NamedTuple):
+    """What came of a clock.
+
+    Attributes:
+        ends_s: of its rounds.
+        end_s: its own.
+        lost: share of participations that came to nothing.
+    """
+
+    ends_s: list[float]
+    end_s: float
+    lost: float
+
+
 class _Clock:
     """Runs a run's clock again."""
 
@@ -117,36 +135,41 @@ class _Clock:
         if not all(map(only_longer, self._run.forks)):
             return "it is a fork: its rules were others before", math.nan
         try:
-            again, lost = self._ends(self._document, UNCHANGED)
+            course = self._course(self._document, UNCHANGED)
         except SimflError as error:
             return f"the clock alone can't run again: {_first_line(error)}", math.nan
-        if again != self._run.of_rounds("end_s").tolist():
+        if course.ends_s != self._run.of_rounds("end_s").tolist():
             why = (
                 "without training its clock takes another course: who is chosen, or what is "
                 "sent, depends on what was learnt"
             )
             return why, math.nan
-        return "", lost
+        return "", course.lost
 
     def with_(self, change: Change) -> Counterfactual:
         """Return what comes of a change."""
         if change.why_not:
             return Counterfactual(change, why_not=change.why_not)
+        most_s = AT_MOST * float(self._run.of_rounds("end_s")[-1])
+        limit = [f"rounds.stop.time={most_s!r} s"] if most_s else []
         try:
-            ends, lost = self._ends(self._document.set(*change.sets), change.name)
+            course = self._course(self._document.set(*change.sets, *limit), change.name)
         except SimflError as error:
             return Counterfactual(change, why_not=_first_line(error))
-        if len(ends) < self._run.n_rounds:
-            return Counterfactual(change, why_not=f"it ended after {numbered(len(ends), 'round')}")
-        return Counterfactual(change, ends[-1], lost)
+        if (rounds := len(course.ends_s)) < self._run.n_rounds:
+            why = f"it ended after {numbered(rounds, 'round')}"
+            if most_s and course.end_s >= most_s:
+                why = f"in {AT_MOST} times as long it got through {numbered(rounds, 'round')} only"
+            return Counterfactual(change, why_not=why)
+        return Counterfactual(change, course.ends_s[-1], course.lost)
 
-    def _ends(self, document: Document, title: str) -> tuple[list[float], float]:
+    def _course(self, document: Document, title: str) -> _Course:
         with TemporaryDirectory() as top:
             todo, number = jobs(document, Path(top)), self._titles.index(title)
             if title == UNCHANGED:
                 self._watch.begin([replace(todo[0], variant=name) for name in self._titles], 1)
             result = run_jobs(todo, self._options, watch=_OneOf(self._watch, number))[0]
-            return result.of_rounds("end_s").tolist(), _lost(result)
+            return _Course(result.of_rounds("end_s").tolist(), result.end_s, _lost(result))
 
 
 def _lost(result: RunResult) -> float:

@@ -83,6 +83,16 @@ def test_rounds_need_not_wait_until_as_many_as_are_asked_are_online(tmp_path: Pa
         assert "rounds begun with whoever is there" not in known(other)
 
 
+def test_what_waits_for_what_never_comes_is_given_up_soon(tmp_path: Path) -> None:
+    """Its clock ran for 30 days, most of them in vain, of a run of an hour."""
+    outages = {"name": "on_off", "on": "1 min", "off": "1 min"}
+    fleet = {"count": 20, "compute": "50 samples/s", "availability": outages, "on_offline": "pause"}
+    told = explain(made(tmp_path, fleet=fleet, rounds={"clients": 14, "stop": {"rounds": 1}}))
+    why = "in 10 times as long it got through 0 rounds only"
+    assert why_not(told) == {"without the slowest of 120% asked": why}
+    assert known(told)["everybody always available"] < told.end_s
+
+
 def test_a_fast_class_that_holds_most_data_is_not_the_slowest(tmp_path: Path) -> None:
     """It was proposed to make the servers as slow as the phones."""
     fleet = [
