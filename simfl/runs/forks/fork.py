@@ -90,6 +90,9 @@ def fork_all(
         [plan.forked for plan in planned],
         f"another {called('--name', 'name')}",
     )
+    for plan in planned:
+        if plan.changes_nothing:
+            _LOG.warning("nothing is changed, the fork of %s will be that run again", plan.folder)
     new = [plan.forked for plan in planned if not plan.forked.exists()]
     try:
         for plan in planned:
@@ -114,6 +117,7 @@ class _Plan:
         events: how many are shared.
         scenario: its own.
         provenance: its own.
+        changes_nothing: whether its scenario says what that of the run does.
     """
 
     folder: Path
@@ -122,6 +126,7 @@ class _Plan:
     events: int
     scenario: Scenario
     provenance: dict[str, Any]
+    changes_nothing: bool
 
     def make(self) -> None:
         """Make its folder."""
@@ -142,8 +147,6 @@ def _plan(
         raise InputError(f"{folder} is of another program's clients, and can't be forked")
     refuse_another_past(before[-1][1], scenario, at_s, [decode(line) for line in past])
     name = f"{provenance['variant']}-fork" if name is None else name
-    if scenario.to_yaml() == before[-1][1].to_yaml():
-        _LOG.warning("nothing is changed, the fork of %s will be that run again", folder)
     refuse({name: scenario}, trains=not provenance["time_only"])
     name = _folder_name(name)
     forked = _beside(folder, name)
@@ -161,7 +164,8 @@ def _plan(
     scenarios = [stage.to_yaml().encode() for _, stage in before]
     files = dict(zip(past_names(len(scenarios)), scenarios, strict=True))
     own = forked_provenance(provenance, origin, name, scenario, before[-1][1])
-    return _Plan(folder, forked, {**files, EVENTS: log}, len(past), scenario, own)
+    same = scenario.to_yaml() == before[-1][1].to_yaml()
+    return _Plan(folder, forked, {**files, EVENTS: log}, len(past), scenario, own, same)
 
 
 def _beside(folder: Path, name: str) -> Path:

@@ -79,6 +79,15 @@ def test_what_is_called_from_python_is_not_told_in_options(tmp_path: Path, ran: 
             fork(whole, *arguments)
 
 
+def test_of_a_fork_that_is_refused_it_is_not_said_that_nothing_is_changed(
+    tmp_path: Path, ran: Ran, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = ran(tmp_path)
+    with pytest.raises(InputError, match="can't be the name of a folder"):
+        fork(whole, instant(whole, 0.5), [], "../a")
+    assert not caplog.messages
+
+
 def test_a_run_that_ended_at_once_is_said_to_have_no_instant_for_a_fork(
     tmp_path: Path, ran: Ran
 ) -> None:
