@@ -7,7 +7,7 @@ from itertools import chain
 
 from simfl.report import formats
 from simfl.report.width import text_width
-from simfl.runs.explain import UNFINISHED, Explanation
+from simfl.runs.explain import NOT_ASKED, UNFINISHED, Explanation
 from simfl.runs.folder.folder import CLIENTS
 from simfl.runs.results.participations import Participation
 
@@ -42,9 +42,9 @@ def as_text(explanation: Explanation) -> str:
     waited_for = (_whom_rounds_waited_for if whole else _whom_the_round_waited_for)(explanation)
     came_of_it = chain(waited_for, _outcomes(explanation))
     blocks = [_head(explanation), _phases(explanation), came_of_it]
-    if whole:
+    if whole and explanation.why_none != NOT_ASKED:
         blocks.append(_what_if(explanation))
-    elif explanation.participations:
+    if explanation.participations:
         blocks.append(_participations(explanation))
     return "\n\n".join("\n".join(map(_wrapped, lines)) for lines in map(list, blocks) if lines)
 

@@ -21,6 +21,8 @@ from simfl.runs.what_if.counterfactuals import CHEAP, Counterfactual, WhatIf, co
 
 UNFINISHED = "unfinished"
 """What the time after the last round is called, in which devices may well have been at work."""
+NOT_ASKED = "not asked for"
+"""Why nothing was computed of what would have shortened it, where that was not wanted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +146,7 @@ def explain(
 def _why_none(run: RunResult, what_if: bool | None) -> str:
     """Return why it is not tried what would have shortened a run ("": it is)."""
     if what_if is False:
-        return "not asked for"
+        return NOT_ASKED
     if not run.n_rounds:
         return "no round has ended"
     if what_if is None and len(run.client_rows) > CHEAP:
@@ -165,8 +167,9 @@ def _of_round(run: RunResult, anatomy: Anatomy, round_: int) -> Explanation:
     """
     rounds = run.of_rounds("round").tolist()
     if round_ not in rounds:
-        text = f"1 to {rounds[-1]}" if rounds else "none yet"
-        raise InputError(f"{run.folder} has no round {round_}; its rounds: {text}")
+        it_has = "it ended without any" if run.finished else "none has ended yet"
+        it_has = f"its rounds: 1 to {rounds[-1]}" if rounds else it_has
+        raise InputError(f"{run.folder} has no round {round_}; {it_has}")
     place = rounds.index(round_)
     own = run.of_clients("outcome")[run.of_clients("round") == round_]
     client, by_deadline = int(anatomy.clients[place]), bool(anatomy.by_deadline[place])

@@ -77,7 +77,13 @@ def test_it_is_told_what_can_not_be_explained(
     assert main(["explain", str(result.folder), "--round", "1", "--what-if"]) == 2
     assert "--what-if runs the clock of a whole run again" in capsys.readouterr().err
     assert main(["explain", str(result.folder), "--no-what-if"]) == 0
-    assert "not computed: not asked for" in capsys.readouterr().out
+    assert "With one thing changed" not in capsys.readouterr().out
+
+
+def test_a_finished_run_without_rounds_is_not_said_to_have_none_yet(tmp_path: Path) -> None:
+    rounds = {"clients": 4, "stop": {"time": "1 ms"}}
+    with pytest.raises(InputError, match=r"has no round 1; it ended without any$"):
+        explain(made(tmp_path, rounds=rounds), 1)
 
 
 def test_a_strangers_code_is_not_run_unasked(
