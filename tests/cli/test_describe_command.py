@@ -14,6 +14,7 @@ from simfl.runs.folder.summary import MEANINGS
 from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.parts.catalogue import catalogue
 from simfl.scenario.reference.kinds import KINDS, registry
+from simfl.scenario.reference.references import bibtex
 from tests.cli.printing import printed
 
 ALL = [
@@ -47,6 +48,26 @@ def test_a_list_fits_the_terminal(
     assert " ".join(lines).split() == " ".join(whole).split()
     monkeypatch.setenv("COLUMNS", "200")
     assert printed(capsys, "list", "datasets").splitlines() == whole
+
+
+@pytest.mark.parametrize("told", ["availability diurnal", "rounds.csv", "selector"])
+def test_a_description_fits_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, told: str
+) -> None:
+    """It had 96 columns, whatever the terminal had."""
+    whole = printed(capsys, "describe", *told.split())
+    monkeypatch.setenv("COLUMNS", "50")
+    narrow = printed(capsys, "describe", *told.split())
+    assert max(map(len, narrow.splitlines())) <= 50 < max(map(len, whole.splitlines()))
+    assert narrow.split() == whole.split()
+
+
+def test_what_is_to_be_cited_is_never_folded(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    told = printed(capsys, "describe", "selectors", "oort")
+    assert f"\n\nTo cite:\n{bibtex('selectors', 'oort')}\n\nCode: " in told
 
 
 def test_list_one_kind(capsys: pytest.CaptureFixture[str]) -> None:

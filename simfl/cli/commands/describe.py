@@ -45,6 +45,7 @@ def describe(
     from dataclasses import asdict
 
     from simfl.cli.commands.list_ import list_
+    from simfl.report.width import narrowed
     from simfl.scenario.reference.describe_key import lists
 
     if name is None and lists(kind):
@@ -57,7 +58,7 @@ def describe(
         plain = told[0] if len(told) == 1 else told
         typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
     else:
-        typer.echo("\n\n".join(filter(None, [*map(str, descriptions), *more])))
+        typer.echo(narrowed("\n\n".join(filter(None, [*map(str, descriptions), *more]))))
 
 
 def _alone(word: str) -> "tuple[Sequence[AnyDescription], list[str]]":
