@@ -18,6 +18,9 @@ from simfl.core.component import decided_by_options
 from simfl.core.machine.memory import require_memory
 from simfl.core.types import Floats, Ids, Rng
 
+_MEASURED = 128
+"""Clients whose distances are measured, or summed, at once."""
+
 
 def cover(distance: Floats, k: int, candidates: Ids, counted: Ids | None = None) -> list[int]:
     """Return `k` candidates, greedily minimising the sum of clients' distances to the nearest.
@@ -26,7 +29,7 @@ def cover(distance: Floats, k: int, candidates: Ids, counted: Ids | None = None)
     looked at again.  O(n^2) for the first one, then about O(n) for each look.
 
     Args:
-        distance: `(n, n)` symmetric distances between clients, 0 to those not `counted`.
+        distance: `(n, n)` symmetric distances between clients.
         k: how many, at most the number of candidates.
         candidates: `(c,)` positions that may be chosen, ascending; ties go to the first.
         counted: `(m,)` positions of those whose distances are summed; None: of all.
@@ -35,7 +38,7 @@ def cover(distance: Floats, k: int, candidates: Ids, counted: Ids | None = None)
     counted = np.arange(len(distance)) if counted is None else counted
     nearest = np.zeros(len(distance))
     nearest[counted] = far
-    gains = len(counted) * far - distance.sum(axis=1)[candidates]
+    gains = len(counted) * far - _sums(distance, candidates, counted)
     heap = [(-gain, int(i), 0) for gain, i in zip(gains.tolist(), candidates, strict=True)]
     heapq.heapify(heap)
     chosen: list[int] = []
@@ -50,16 +53,23 @@ def cover(distance: Floats, k: int, candidates: Ids, counted: Ids | None = None)
     return chosen
 
 
-_MEASURED = 128
-"""Clients whose distances are measured at once."""
+def _sums(distance: Floats, rows: Ids, columns: Ids) -> Floats:
+    """Return `(r,)` the sums of rows of `distance` over some columns, a few at a time."""
+    chosen = np.isin(np.arange(len(distance)), columns)
+    sums = np.empty(len(rows))
+    for start in range(0, len(rows), _MEASURED):
+        part = slice(start, start + _MEASURED)
+        sums[part] = np.where(chosen, distance[rows[part]], 0.0).sum(axis=1)
+    return sums
 
 
 @selectors.register("divfl")
 class DivFl(Selector):
     """Chooses clients such that everybody's last gradient is close to a chosen one's.
 
-    Clients that are away are stood for as well.  Whoever has no gradient yet is asked for one when
-    available, and chosen only if too few others are there.
+    Clients that are away are stood for as well; at an edge server, or in a tier, its own alone.
+    Whoever has no gradient yet is asked for one when available, and chosen only if too few others
+    are there.
 
     Cost: `refresh: participants` (no-overhead variant) a gradient (pass and model up) of everybody
     once, then of the participants; `everybody` of all available clients in each round.  With
@@ -113,7 +123,8 @@ class DivFl(Selector):
         if len(known) <= k:
             extra = rng.choice(others, size=k - len(known), replace=False)
             return np.sort(np.concatenate([known, extra]))
-        chosen = cover(self._matrix(view.clients), k, known, np.flatnonzero(everybody))
+        of_here = view.members[everybody[view.members]]
+        chosen = cover(self._matrix(view.clients), k, known, of_here)
         return np.sort(np.array(chosen))
 
     @override

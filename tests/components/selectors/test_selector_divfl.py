@@ -61,6 +61,16 @@ def test_those_away_are_stood_for() -> None:
     assert cover(on_a_line(np.array([0.0, 1, 2, 9, 9, 9])), 1, np.arange(3)) == [2]
 
 
+def test_an_edges_choice_stands_for_its_own_clients_alone() -> None:
+    """Clients 3 to 5 are another edge's: there 2 was chosen, who is the closest to them."""
+    server = FakeServer.random(6)
+    server.vectors = np.array([0.0, 1, 2, 9, 9, 9])[:, None]
+    selector, rng = DivFl(), np.random.default_rng(0)
+    assert server.choose(selector, 1, rng).tolist() == [2]
+    server.available = server.members = np.arange(3)
+    assert server.choose(selector, 1, rng).tolist() == [1]
+
+
 @pytest.mark.parametrize(
     ("vectors", "refresh", "asked", "wants", "updates"),
     [
