@@ -15,7 +15,8 @@ from simfl.core.types import Params
 class FedAsync(Aggregator):
     """``w = (1 - a) w + a w_k`` with ``a = alpha * s(staleness)``, one client after the other.
 
-    In the order of their arrival, where several come to one aggregation.
+    In the order of their arrival, where several come to one aggregation.  The model of a client
+    that was drawn twice, by a selector that draws with replacement, is mixed in twice.
 
     Cost: O(r * p), memory O(p).
     """

@@ -222,6 +222,8 @@ def test_fedasync_by_hand() -> None:
     assert aggregate({**half, "staleness": "constant"}, one_by_one, 4.0).tolist() == [3]
     late, early = (replace(c, arrived_s=at) for c, at in zip(one_by_one, (9, 7), strict=True))
     assert aggregate({**half, "staleness": "constant"}, [late, early], 4.0).tolist() == [5]
+    twice = [contribution(8, copies=2)]
+    assert aggregate({**half, "staleness": "constant"}, twice, 0.0).tolist() == [6]
 
 
 def test_fedbuff_by_hand() -> None:
