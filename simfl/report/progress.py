@@ -1,5 +1,6 @@
 """What running simulations tell: a table of bars on a terminal, plain lines elsewhere."""
 
+import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -32,13 +33,14 @@ def has_begun(progress: Progress) -> bool:
     return bool(progress.host_s and begun)
 
 
-def text_of(progress: Progress, rounds: int | None, left: str = "") -> str:
+def text_of(progress: Progress, rounds: int | None, left: str = "", room: float = math.inf) -> str:
     """Return a line on a run that is to have so many rounds (None: not known).
 
     Args:
         progress: how far it is.
         rounds: how many it is to have.
         left: how long the rest may take, in words ("": it is not told).
+        room: columns that it has; what matters least goes first, the host's time.
     """
     if not has_begun(progress):
         return "preparing"
@@ -51,16 +53,20 @@ def text_of(progress: Progress, rounds: int | None, left: str = "") -> str:
     ratio = progress.time_s / progress.host_s
     waits = f"; {progress.waits_for}" if progress.waits_for else ""
     rest = f"  {left}" if left else ""
-    return (
-        f"{formats.duration(progress.time_s)} virtual  round {progress.round}{planned}{quality}"
-        f"{rest}  {progress.host_s:.1f} s host ({f'{ratio:,.0f}' if ratio >= 1 else '<1'}x){waits}"
+    time, done = (
+        formats.duration(progress.time_s),
+        f"round {progress.round}{planned}{quality}{rest}",
     )
+    host = f"{progress.host_s:.1f} s host ({f'{ratio:,.0f}' if ratio >= 1 else '<1'}x)"
+    forms = [f"{time} virtual  {done}  {host}", f"{time} virtual  {done}", f"{time}  {done}"]
+    return next((form for form in forms if len(form) <= room), forms[-1]) + waits
 
 
 class Board(Watch):
     """What is known of all runs of a command: a line now and then, and one at the end of each."""
 
     _said = 0.0
+    _text_room = math.inf
 
     @override
     def begin(self, jobs: Sequence[Job], processes: int) -> None:
@@ -83,7 +89,7 @@ class Board(Watch):
         if self._began is None and has_begun(progress):
             self._began = time.perf_counter(), self._share()
         left = self.left() if len(self._jobs) == 1 else ""
-        self.show(number, progress, text_of(progress, stop.rounds, left))
+        self.show(number, progress, text_of(progress, stop.rounds, left, self._text_room))
 
     def _share(self) -> float:
         return sum(self._shares) / max(len(self._shares), 1)
@@ -136,6 +142,7 @@ class Table(Board):
         self._room = min(longest, max(self._bars.console.width - TEXT, SHORTEST))
         self._titles.min_width = self._room
         self._texts.max_width = max(self._bars.console.width - self._room - 2, 1)
+        self._text_room = self._texts.max_width
         if len(jobs) > 1:
             self._all = self._bars.add_task("all", total=len(jobs), text=self.overall())
 
@@ -172,7 +179,8 @@ def display(quiet: bool, passing: bool = False) -> Iterator[Board | None]:
     elif not redrawn:
         yield Board()
     else:
-        # Where it is narrow the bar goes first, then the text's end, never the seed.
+        # The bar has what is left.  Where it is narrow the text loses what matters least, then its
+        # end, never the seed.
         titles, texts = Column(no_wrap=True), Column(no_wrap=True)
         columns = (
             TextColumn("{task.description}", table_column=titles),

@@ -34,18 +34,28 @@ def shown_of(
     return jobs, last
 
 
-@pytest.mark.parametrize(("columns", "bar"), [(80, False), (120, True)])
+@pytest.mark.parametrize(("columns", "bar"), [(50, False), (80, True), (120, True)])
 def test_a_narrow_terminal_loses_the_bar_not_the_seed(
     columns: int, bar: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     jobs, last = shown_of("deadline", columns, monkeypatch, tmp_path)
     for job in jobs:
         [line] = [line for line in last if line.startswith(job.title)]
-        assert "virtual  round" in line
+        assert "  round" in line
         assert ("━" in line) == bar
 
 
-@pytest.mark.parametrize("columns", [40, 60])
+def test_what_matters_least_goes_before_a_word_is_cut() -> None:
+    """`about 4.5 s l…` was the end of a line on a terminal of 80 columns."""
+    at = Progress(3489.0, 12, 0.453, 13.2)
+    told = [shown.text_of(at, 100, "about 4.5 s left", room) for room in (88, 66, 60, 20)]
+    done = "round 12/100  accuracy 45.3%  about 4.5 s left"
+    assert told[0] == f"58 min 9 s virtual  {done}  13.2 s host (264x)"
+    assert told[1:] == [f"58 min 9 s virtual  {done}", *2 * [f"58 min 9 s  {done}"]]
+    assert shown.text_of(at, 100, "about 4.5 s left") == told[0]
+
+
+@pytest.mark.parametrize("columns", [40, 50])
 def test_what_is_cut_ends_in_dots_and_never_loses_the_seed(
     columns: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
