@@ -141,11 +141,18 @@ def test_a_deadline_begins_when_orders_go_out_not_with_the_questions(tmp_path: P
     assert sum(rounds for _, rounds in told.critical) == 3
 
 
-def test_a_deadline_after_questions_may_end_a_round_as_well(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["synchronous", "patience.py:Patience"])
+def test_a_deadline_after_questions_may_end_a_round_as_well(name: str, tmp_path: Path) -> None:
+    """That of a policy of one's own was taken to begin with the round."""
+    (tmp_path / "patience.py").write_text(
+        "from simfl.sim.policies.synchronous import Synchronous\n"
+        "class Patience(Synchronous):\n    'Its own.'\n"
+    )
     fleet = [{"count": 2, "compute": f"{s} samples/s", "downlink": "2 kbit/s"} for s in (400, 2)]
-    rounds = {"clients": 4, "policy": {"deadline": "9 s"}, "stop": {"rounds": 2}}
+    rounds = {"clients": 4, "policy": {"name": name, "deadline": "9 s"}, "stop": {"rounds": 2}}
     asking = {"selection": {"name": "power_of_choice", "candidates": 4}, "rounds": rounds}
-    late = run(Scenario.from_dict({**TINY, "fleet": fleet, **asking}), tmp_path)[0]
+    scenario = Scenario.from_dict({**TINY, "fleet": fleet, **asking}, folder=tmp_path)
+    late = run(scenario, tmp_path / "runs")[0]
     assert (late.of_rounds("late") > 0).all()
     assert (late.of_rounds("end_s") > late.of_rounds("start_s") + 10).all()
     assert Anatomy.of(late).by_deadline.all()

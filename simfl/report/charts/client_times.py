@@ -11,6 +11,7 @@ from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, colour, scale
 from simfl.report.charts.histogram import area_css, share_axis, shares_of, table_of
 from simfl.report.charts.svg import Plot
+from simfl.runs.results.by_deadline import PERIOD
 from simfl.runs.results.grouping import Groups
 from simfl.runs.results.result import RunResult
 
@@ -94,7 +95,7 @@ class Yardstick:
 
 def _kind(run: RunResult) -> str:
     """Return what a policy calls the time that its rounds have."""
-    return "period" if run.component("rounds", "policy") == "semi_synchronous" else "deadline"
+    return "deadline" if run.written("rounds", "policy", PERIOD) is None else PERIOD
 
 
 def _share(share: float) -> str:

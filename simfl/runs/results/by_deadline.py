@@ -10,6 +10,8 @@ from simfl.core.units import DURATION, parse_quantity
 from simfl.runs.folder.policies import Policies
 from simfl.runs.results.result import RunResult
 
+PERIOD = "period"
+"""Option of policies whose windows begin with their rounds: deadlines do as orders go out."""
 INSTANT_S = 1e-9
 """Times that differ by less are the same."""
 
@@ -22,8 +24,8 @@ def ended_by_deadline(run: RunResult) -> Flags:
     by_round = [policies.in_round(number) for number in run.of_rounds("round").tolist()]
     enforced = np.array([policy.get("enforce", True) for policy in by_round])
     server_s = np.array([_server_s(policy) for policy in by_round])
-    of_orders = np.array([policy.get("name") == "synchronous" for policy in by_round])
-    opened_s = np.where(of_orders, _sent_s(run), run.of_rounds("start_s"))
+    of_rounds = np.array([PERIOD in policy for policy in by_round])
+    opened_s = np.where(of_rounds, run.of_rounds("start_s"), _sent_s(run))
     due_s = opened_s + run.of_rounds("deadline_s")  # NaN: there is none
     last_s, end_s = run.of_rounds("last_arrival_s"), run.of_rounds("end_s")
     # Where nothing counted something may have come all the same, and cost the server its time.

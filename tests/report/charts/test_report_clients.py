@@ -82,7 +82,8 @@ def test_no_bar_is_on_both_sides_of_the_deadline(tmp_path: Path, longest: float)
 
 def test_times_are_told_in_deadlines_only_where_everybody_has_one(tmp_path: Path) -> None:
     """Those without took the others', and a period was a deadline."""
-    semi = made_run(tmp_path, "semi", 0, [0.1] * 4, rounds={"policy": {"name": "semi_synchronous"}})
+    policy = {"name": "semi_synchronous", "period": "20 s"}
+    semi = made_run(tmp_path, "semi", 0, [0.1] * 4, rounds={"policy": policy})
     semi.round_rows["deadline_s"] = 20.0
     sync = made_run(tmp_path, "sync", 0, [0.1] * 4)
     for groups, label in (
