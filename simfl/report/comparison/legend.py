@@ -31,7 +31,7 @@ def legend(comparison: Comparison) -> list[str]:
         lines.append(
             "Where some seed never reached a target: the median, never counting as latest."
         )
-    if Column(TERMINAL) in comparison.columns:
+    if any(column.metric == TERMINAL and column.ideal is None for column in comparison.columns):
         lines.append(
             f"Accuracy, last {TERMINAL_ROUNDS} rounds: the mean of their evaluations, or of all "
             "there are."

@@ -44,8 +44,8 @@ class Metric:
 
     @property
     def judges(self) -> bool:
-        """Whether it is of the last model: its accuracy, error, or one of the scenario's own."""
-        return self.name == "accuracy" or self.unit == "number"
+        """Whether it tells how good models are: an accuracy, error, or one of the scenario's."""
+        return self.unit in ("share", "number")
 
     @property
     def possible(self) -> Range:

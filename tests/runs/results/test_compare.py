@@ -285,3 +285,21 @@ def test_differences_are_told_as_such(three: Comparison) -> None:
     assert "difference from base" in text
     assert "Differences are seed by seed (mean); above 0: more than base." in text
     assert "Ratios" not in text
+
+
+def test_means_of_rounds_and_the_best_of_them_are_compared_with_a_baseline(tmp_path: Path) -> None:
+    """Only the last evaluation was, which varies more from seed to seed."""
+    for seed, last in enumerate((0.5, 0.7, 0.6)):
+        made_run(tmp_path, "base", seed, [*[0.5] * 59, last])
+        made_run(tmp_path, "ours", seed, [*[0.6] * 59, 0.6])
+    comparison = compare(find_runs([tmp_path]), baseline="base")
+    assert "terminal_accuracy_difference" in [column.key for column in comparison.columns]
+    asked = comparison.only(["terminal_accuracy_difference", "best_accuracy_difference"])
+    by_round, best = cells(asked, "ours").values()
+    assert isinstance(by_round, Figure)
+    assert isinstance(best, Figure)
+    assert by_round.mean == pytest.approx(0.1 * 49 / 50)
+    assert best.mean == pytest.approx((0.1 - 0.1 + 0) / 3)
+    text = " ".join(render(asked, "table").split())
+    assert "accuracy, last 50 rounds best accuracy" in text
+    assert "the mean of their evaluations" in text
