@@ -67,6 +67,7 @@ def made_run(
                 "probe_bytes": 0, "wasted_bytes": 0, "energy_j": 2.0 * len(rounds),
                 "idle_energy_j": 0.0,
             },
+            "distinct_participants": min(len(rounds), 2),
             "participation_gini": abs(len(rounds) % 2 / len(rounds)) / 2 if rounds else 0.0,
             "trainings": {"issued": len(rounds), "computed": len(rounds), "dropped": 0},
         }  # fmt: skip

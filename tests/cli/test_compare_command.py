@@ -200,7 +200,7 @@ def test_single_folders_in_any_order(top: Path, capsys: pytest.CaptureFixture[st
         (["--columns", "acc"], "--columns: unknown column 'acc'; did you mean 'accuracy'?"),
         (
             ["--columns", "x"],
-            "--columns: unknown column 'x'; expected one of: accuracy, best_accuracy, byte",
+            "--columns: unknown column 'x'; expected one of: accuracy, backhaul_bytes, b",
         ),
         (["--columns", ""], "--columns is empty; is a variable of the shell not set?"),
     ],

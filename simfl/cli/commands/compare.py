@@ -43,7 +43,8 @@ def compare_command(
         typer.Option(
             "--columns",
             help="Only these columns, by their CSV names: accuracy,time_s_to_70%,"
-            "bytes_to_rmse_0.5; also best_accuracy, loss, gemd, gini.",
+            "bytes_to_rmse_0.5; also best_accuracy, loss, gemd, gini, never_heard, staleness, "
+            "backhaul_bytes.",
         ),
     ] = None,
     form: Annotated[

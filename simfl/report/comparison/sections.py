@@ -31,6 +31,9 @@ NAMES = {
     "loss": "loss",
     "gemd": "GEMD",
     "gini": "Gini of participations",
+    "never_heard": "devices never heard",
+    "staleness": "staleness of updates",
+    "backhaul_bytes": "on the backhaul",
     "time_per_round": "time",
     "bytes_per_round": "bytes",
     "energy_per_round": "energy at work",
@@ -127,7 +130,8 @@ def head(comparison: Comparison, column: Column) -> str:
     if column.ideal is not None:
         return "relative improvement"
     judged = {*map(judged_on, all_runs(comparison.groups))}
-    trained = column.metric.unit == "share" and judged == {"train"}
+    accuracy = column.metric.judges and column.metric.unit == "share"
+    trained = accuracy and judged == {"train"}
     return f"{'training ' if trained else ''}{name_of(column)}"
 
 

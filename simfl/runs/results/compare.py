@@ -64,8 +64,10 @@ class Comparison:
         Raises:
             InputError: there is no such column.
         """
-        columns = {column.key: column for column in [*self._on_request(), *self.columns]}
+        columns = {column.key: column for column in self.columns}
         keys = [key if key in columns else key.replace(" ", "_") for key in keys]  # rmse 0.5
+        if not columns.keys() >= set(keys):  # tables of clients may have to be read
+            columns = {column.key: column for column in self._on_request()} | columns
         for key in keys:
             if key not in columns:
                 target = target_in(key)

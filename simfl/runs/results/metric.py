@@ -45,7 +45,7 @@ class Metric:
     @property
     def judges(self) -> bool:
         """Whether it tells how good models are: an accuracy, error, or one of the scenario's."""
-        return self.unit in ("share", "number")
+        return self.unit == "number" or self.name.endswith("accuracy")
 
     @property
     def possible(self) -> Range:
@@ -102,11 +102,28 @@ def _mean_gemd(run: RunResult) -> float:
     return float(known.mean()) if len(known) else math.nan
 
 
+def _mean_staleness(run: RunResult) -> float:
+    counted = run.of_clients("staleness")[run.used]
+    return float(counted.mean()) if len(counted) else math.nan
+
+
+def _never_heard(run: RunResult) -> float:
+    if run.finished:  # whatever its log
+        return 1 - float(run.summary["distinct_participants"]) / run.devices
+    return 1 - float((run.participations > 0).mean()) if run.log != "none" else math.nan
+
+
+NEVER_HEARD = Metric("never_heard", "share", _never_heard)
+"""Of devices, those of which no update counted."""
+
 ON_REQUEST = (
     Metric("best_accuracy", "share", lambda run: run.best_accuracy, worst=-math.inf),
     Metric("loss", "number", lambda run: run.last_evaluation.get("loss", math.nan)),
     Metric("gemd", "ratio", _mean_gemd),
     Metric("gini", "ratio", lambda run: run.gini),
+    NEVER_HEARD,
+    Metric("staleness", "ratio", _mean_staleness),
+    Metric("backhaul_bytes", "bytes", lambda run: run.backhaul_bytes),
 )
 """What comparisons tell only if it is asked for by name."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from simfl.runs.results.metric import ACCURACY, BYTES, ENERGY, ROUNDS, TIME, Metric
+from simfl.runs.results.metric import ACCURACY, BYTES, ENERGY, NEVER_HEARD, ROUNDS, TIME, Metric
 from simfl.runs.results.result import RunResult
 from simfl.scenario.parts.tune import Tune
 
@@ -21,9 +21,7 @@ METRICS: Mapping[str, Metric] = {
     "time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY,
     "accuracy": ACCURACY,
     "wasted": Metric("wasted", "share", lambda run: run.wasted_share),
-    "never_heard": Metric(
-        "never_heard", "share", lambda run: 1 - float((run.participations > 0).mean())
-    ),
+    "never_heard": NEVER_HEARD,
     "epsilon": Metric("epsilon", "ratio", lambda run: _or_infinite(run.privacy.get("epsilon"))),
 }  # fmt: skip
 """What can be an objective or a limit; so can what models are judged by, see `metric_called`."""

@@ -303,3 +303,24 @@ def test_means_of_rounds_and_the_best_of_them_are_compared_with_a_baseline(tmp_p
     text = " ".join(render(asked, "table").split())
     assert "accuracy, last 50 rounds best accuracy" in text
     assert "the mean of their evaluations" in text
+
+
+def test_how_stale_updates_are_and_what_else_is_told_if_asked_for(tmp_path: Path) -> None:
+    """How stale updates are stood in clients.csv alone, a backhaul's bytes in summary.json."""
+    policies = [{"name": "fedbuff", "buffer": 2}, {"name": "hierarchical", "edges": 2}]
+    for name, policy in zip(("buffered", "edges"), policies, strict=True):
+        aggregation = "fedbuff" if name == "buffered" else "fedavg"
+        scenario = {**TINY, "name": name, "aggregation": aggregation}
+        scenario["rounds"] = {**TINY["rounds"], "policy": policy}
+        run(Scenario.from_dict(scenario), tmp_path / name, Options(jobs=1))
+    runs = find_runs([tmp_path])
+    asked = compare(runs).only(["never_heard", "staleness", "backhaul_bytes"])
+    told = [cell for variant in asked.groups for cell in cells(asked, variant).values()]
+    means = [cell.mean for cell in told if isinstance(cell, Figure)]
+    expected = []
+    for made in runs:
+        heard = made.clients[made.clients["outcome"] == "arrived"]
+        missed = 1 - heard["client"].nunique() / 8
+        expected += [missed, heard["staleness"].mean(), made.backhaul_bytes]
+    assert means == pytest.approx(expected)
+    assert means[1] > 0 < means[5]
