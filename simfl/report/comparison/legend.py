@@ -12,6 +12,9 @@ from simfl.runs.results.metric import EPSILONS, NORMALISED, TERMINAL, times
 from simfl.runs.results.paired import Ratio, zero_cost
 from simfl.runs.results.statistics import Figure
 
+BY_CHANCE = 0.05
+"""Share of the intervals, which are 95% ones, that leave out what is so."""
+
 
 def legend(comparison: Comparison) -> list[str]:
     """Return how the numbers of a comparison are to be read."""
@@ -47,6 +50,7 @@ def legend(comparison: Comparison) -> list[str]:
     baseline = str(comparison.baseline)
     lines += _legend_of_differences(differences, baseline)
     lines += _legend_of_ratios(ratios, baseline)
+    lines += _legend_of_many([*differences, *ratios])
     lines += _legend_of_nothing(comparison)
     compared = any(c.versus is not None and c.ideal is None for c in comparison.columns)
     return lines + (_legend_of_seeds(comparison) if compared else [])
@@ -133,6 +137,17 @@ def _legend_of_ratios(ratios: Sequence[Ratio], baseline: str) -> list[str]:
             "much (restricted mean)."
         )
     return lines
+
+
+def _legend_of_many(compared: Sequence[Figure | Ratio]) -> list[str]:
+    """Return how many of these would differ by chance alone, where that is one at least."""
+    intervals = sum(cell.interval is not None for cell in compared)
+    if intervals * BY_CHANCE < 1:
+        return []
+    return [
+        f"Each interval is of one comparison alone: of {intervals} of them about "
+        f"{intervals * BY_CHANCE:.0f} would tell a difference if there were none."
+    ]
 
 
 def _legend_of_nothing(comparison: Comparison) -> list[str]:

@@ -324,3 +324,16 @@ def test_how_stale_updates_are_and_what_else_is_told_if_asked_for(tmp_path: Path
         expected += [missed, heard["staleness"].mean(), made.backhaul_bytes]
     assert means == pytest.approx(expected)
     assert means[1] > 0 < means[5]
+
+
+def test_that_of_many_intervals_some_tell_a_difference_by_chance_is_told(tmp_path: Path) -> None:
+    """With 12 points of a sweep two of 43 intervals would, and nothing said so."""
+    for name in map(str, range(7)):
+        for seed in range(2):
+            made_run(tmp_path, name, seed, reaches(3 + seed + int(name), 12, 0.7 + 0.1 * seed))
+    comparison = compare(find_runs([tmp_path]), baseline="0")
+    text = " ".join(render(comparison, "table").split())
+    assert "of 30 of them about 2 would tell a difference if there were none" in text
+    few = comparison.only(["accuracy_difference"])
+    assert "of one comparison alone" not in " ".join(render(few, "table").split())
+    assert "The first of 7 is so in part by luck." in headline(comparison.groups)

@@ -109,6 +109,8 @@ def _behind(standings: Sequence[Standing], first: Standing, count: int) -> list[
         sentences.append(ONE_SEED)
     elif compared:
         sentences.append(SEED_BY_SEED)
+        if count > MANY:
+            sentences.append(f"The first of {count:,} is so in part by luck.")
         if single:
             names = named([first.name, *single], count)
             sentences.append(f"{names} have one seed in common: chance may be why they differ.")
