@@ -192,3 +192,27 @@ def test_as_a_command(
     assert {"change", "worse", "mean"} < set(found["fine_tuning"]["spreads"][0])
     assert main(["evaluate", folder, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["fine_tuning"] is None
+
+
+def test_several_seeds_have_a_table_over_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each seed had a table of its own alone, and how far they scatter was to be worked out."""
+    scenario = {**TINY, "seeds": [0, 1], "data": {**TINY["data"], "local_validation": "25%"}}
+    results = run(Scenario.from_dict(scenario), tmp_path / "o", Options(jobs=1))
+    found = [evaluate(result, fine_tune=1) for result in results]
+    assert main(["evaluate", str(tmp_path / "o"), "--fine-tune", "1"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "default, over 2 seeds: accuracy of the final models on the samples" in told
+    tables = told[told.index("over 2 seeds") :].split("everybody ")
+    for table, spreads in (
+        (tables[1], [evaluation.spreads[0] for evaluation in found]),
+        (tables[2], [evaluation.fine_tuned_spreads[0] for evaluation in found]),
+    ):
+        for name in ("mean", "best_tenth"):
+            by_seed = [getattr(spread, name) for spread in spreads]
+            assert f"{np.mean(by_seed):.1%} ± {np.std(by_seed, ddof=1):.1%}" in table
+    change = 100 * np.mean([evaluation.fine_tuned_spreads[0].change for evaluation in found])
+    assert f"{change:+.2f} points [" in tables[2]
+    assert main(["evaluate", str(results[0].folder)]) == 0
+    assert "over" not in capsys.readouterr().out

@@ -40,7 +40,7 @@ def evaluate_command(
     import json
 
     from simfl.core.files import write_output
-    from simfl.report.client_evaluation import as_text
+    from simfl.report.client_evaluation import as_text, over_seeds
     from simfl.runs.evaluate import evaluate
     from simfl.runs.folder.outside import require_place
     from simfl.runs.results.export import stacked
@@ -57,6 +57,8 @@ def evaluate_command(
                 typer.echo(as_text(evaluation) + "\n")
     if as_json:
         typer.echo(json.dumps([evaluation.as_dict() for evaluation in evaluations], indent=2))
+    elif seeds := over_seeds(evaluations):
+        typer.echo(seeds + "\n")
     if out is not None:
         table = stacked([(evaluation.run, evaluation.clients) for evaluation in evaluations])
         write_output(out, table.to_csv(index=False, lineterminator="\n").encode())
