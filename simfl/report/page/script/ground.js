@@ -3,7 +3,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const data = JSON.parse(document.getElementById("data").textContent);
 
-// Layout, as in simfl/report/svg.py: margins of a picture, the width of a digit beside it, the
+// Layout, as in simfl/report/charts/svg.py: margins of a picture, the width of a digit beside it, the
 // height of a label and the room between two.
 const LEFT = 56, RIGHT = 14, TOP = 14, BOTTOM = 48, TICK = 7.3, SIDE = 21, NOTE = 13, APART = 8;
 
