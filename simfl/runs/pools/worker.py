@@ -156,6 +156,8 @@ def _obey(channel: Connection, begin: Callable[[Any], None]) -> None:
     while True:
         try:
             said = channel.recv()
+            follow = isinstance(said, _Work) and said.data_follow
+            data = receive_shared(channel) if follow else None
         except (EOFError, OSError):
             os._exit(1)
         if isinstance(said, int):
@@ -165,4 +167,4 @@ def _obey(channel: Connection, begin: Callable[[Any], None]) -> None:
         if said is None:
             begin(None)
             return
-        begin((said, receive_shared(channel) if said.data_follow else None))
+        begin((said, data))

@@ -15,9 +15,10 @@ from simfl.build.shared_data import DataKey, held
 from simfl.core.arguments import called, commanded
 from simfl.core.machine.movable import file_of
 from simfl.core.machine.processes import begin_thread, started
+from simfl.core.machine.shared import Shared
 from simfl.errors import RunError
 from simfl.runs.pools.processes import call_all
-from simfl.runs.pools.worker import Call, Died, Tell
+from simfl.runs.pools.worker import Call, Died, Tell, Worker
 from tests.counted_data import Counted
 
 
@@ -199,3 +200,21 @@ def test_processes_have_one_copy_of_samples_however_they_end(tmp_path: Path) -> 
     assert told[4] is told[5] is None
     assert sets[0].told.read_text() == "loaded\n"
     assert not sets[1].told.exists()
+
+
+class BrokenOff(Shared):
+    def send(self, channel: Any) -> None:
+        channel.close()
+
+
+def test_who_waits_for_samples_of_somebody_who_has_ended_ends_too(tmp_path: Path) -> None:
+    """Its thread that listens failed, and the process waited for calls for ever."""
+    before = multiprocessing.active_children()
+    key = DataKey(Counted(told=tmp_path / "told"), False, None)
+    worker = Worker(needs_torch=False)
+    worker.begin(0, say_who, (key, BrokenOff(b"", (), ())))
+    [process] = (child for child in multiprocessing.active_children() if child not in before)
+    process.join(10)
+    ended = process.exitcode
+    worker.close()
+    assert ended == 1
