@@ -54,6 +54,18 @@ def test_a_timeout_that_the_fastest_can_keep(tmp_path: Path) -> None:
     assert outcome(tmp_path, TIMEOUT.replace("1 s", "1 h")) == (0, True)
 
 
+@pytest.mark.parametrize(
+    "policy",
+    ["fedbuff, timeout: 1e-300 s", "tiered, deadline: 1 ns", "semi_synchronous, period: 0.9 us"],
+)
+def test_times_that_do_not_move_the_clock(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], policy: str
+) -> None:
+    """No round took any time, and their number was no end."""
+    assert outcome(tmp_path, f"policy: {{name: {policy}}}", "time: 10 s") == (2, False)
+    assert "must be at least 1 us" in capsys.readouterr().err
+
+
 NAMES = "policy: {{name: {}, deadline: 1 s}}"
 
 

@@ -8,10 +8,11 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
-from simfl.components.availability.spells import SHORTEST_S, Instants, Spells, cell
+from simfl.components.availability.spells import Instants, Spells, cell
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration, Percent
+from simfl.core.units.dimensions import SHORTEST_S
 
 _BACK, _AHEAD = 16, 64  # steps drawn at a time
 _LEAST = 1e-4

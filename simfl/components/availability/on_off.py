@@ -9,10 +9,11 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
-from simfl.components.availability.spells import SHORTEST_S, Instants, Spells, cell
+from simfl.components.availability.spells import Instants, Spells, cell
 from simfl.core.seeds import Address, Seeds
 from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration
+from simfl.core.units.dimensions import SHORTEST_S
 
 _MEAN_POINTS, _MAX_POINTS = 2.0, 16  # per block; more than 16 happen in one block of 10 billion
 _EACH = np.arange(_MAX_POINTS)[None, :]

@@ -9,10 +9,10 @@ from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.on_off import Alternating
-from simfl.components.availability.spells import SHORTEST_S
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags, Ids
 from simfl.core.units import Duration
+from simfl.core.units.dimensions import SHORTEST_S
 
 _GROUP = np.zeros(1, dtype=np.int64)
 """The one device whose sessions are the times without an outage."""

@@ -8,9 +8,6 @@ from typing_extensions import override
 from simfl.components.availability.base import OnlineSchedule
 from simfl.core.types import Flags, Floats, Ids
 
-SHORTEST_S = 1e-6
-"""Shortest mean spell or step: of shorter ones there are too many to count on a long clock."""
-
 Instants = float | Floats
 """One for all devices, or `(m,)` one for each."""
 

@@ -29,6 +29,10 @@ class Dimension:
 LATEST_S = 4e12
 """The last instant that a clock in double precision tells to the millisecond: 127,000 years."""
 
+SHORTEST_S = 1e-6
+"""The shortest time after which something may happen again and again: the clock would hardly move
+by shorter ones, and there are too many of them to count on a long clock."""
+
 DURATION = Dimension(
     "a duration",
     "s",

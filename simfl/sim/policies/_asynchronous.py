@@ -8,6 +8,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.core.units import Duration
+from simfl.core.units.dimensions import SHORTEST_S
 from simfl.sim.policies.base import CallOff, Process, RoundPolicy
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.server import Server
@@ -32,7 +33,9 @@ class Asynchronous(RoundPolicy, ABC):
         "computed; default: no limit",
     )
     timeout: Duration | None = Field(
-        None, gt=0, description="clients that take longer are called off; default: no limit"
+        None,
+        ge=SHORTEST_S,
+        description="clients that take longer are called off; default: no limit",
     )
 
     @property

@@ -16,7 +16,8 @@ from pydantic import (
 
 from simfl.core.registry import nested
 from simfl.core.types import Floats
-from simfl.core.units import DURATION, Duration, Percent, Quantity
+from simfl.core.units import DURATION, Duration, Percent, Quantity, format_quantity
+from simfl.core.units.dimensions import SHORTEST_S
 from simfl.errors import InputError, UnitError
 
 
@@ -44,8 +45,8 @@ def _parse_length(value: Any, otherwise: str = "or {stragglers: 30%}") -> Stragg
         duration = _DURATION.parse(value)
     except UnitError as error:
         raise InputError(f"{error}; {otherwise}") from None
-    if duration <= 0:
-        raise InputError(f"must be above zero, got {value!r}")
+    if duration < SHORTEST_S:
+        raise InputError(f"must be at least {format_quantity(SHORTEST_S, DURATION)}, got {value!r}")
     return duration
 
 
