@@ -35,6 +35,14 @@ C = TypeVar("C", bound=Component)
 T = TypeVar("T", bound=Component)
 
 
+def glued_name(options: Mapping[Any, Any]) -> str:
+    """Return the key that has a component's name in it, such as ``name:sgd`` ("": there is none).
+
+    YAML takes it for one where no space follows the colon.
+    """
+    return next((key for key in map(str, options) if re.match(r"name[:=]\S", key)), "")
+
+
 class Registry(Generic[C]):
     """One kind of interchangeable component, such as all client selectors.
 
@@ -189,8 +197,8 @@ class Registry(Generic[C]):
         options: dict[str, Any] = dict(value) if isinstance(value, Mapping) else {"name": value}
         if "name" not in options and len(options) == 1 and (key := str(*options)) in self.names():
             raise InputError(f"the name is written `name: {key}`, with options beside it")
-        if glued := [key for key in options if re.match(r"name[:=]\S", str(key))]:
-            raise InputError(f"{glued[0]!r} is written `name: {glued[0][5:]}`, with a space")
+        if glued := glued_name(options):
+            raise InputError(f"{glued!r} is written `name: {glued[5:]}`, with a space")
         name = options.pop("name", self.default)
         if not isinstance(name, str):
             raise InputError(

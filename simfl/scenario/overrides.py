@@ -13,6 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, cast
 
+from simfl.core.registry import glued_name
 from simfl.core.words import numbered
 from simfl.errors import MEANT, ScenarioError, nearest
 from simfl.scenario.bundles import BUNDLES, filled_in
@@ -90,7 +91,8 @@ def apply(
 
 def replacements(path: Location, value: Any) -> Iterator[tuple[Location, Any]]:
     """Yield what is to be replaced: mappings that are merged are taken apart."""
-    options = is_component(path) and isinstance(value, Mapping) and "name" not in value
+    named = isinstance(value, Mapping) and ("name" in value or glued_name(value))
+    options = is_component(path) and isinstance(value, Mapping) and not named
     whole = isinstance(value, Mapping) and "distribution" in value  # a number of its own, replaced
     if isinstance(value, Mapping) and value and not whole and (is_part(path) or options):
         for key, item in value.items():
