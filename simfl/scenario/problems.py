@@ -22,6 +22,8 @@ from simfl.scenario.wording import message_of
 
 _OTHER_KIND = re.compile("expected a (list|mapping).*, got ")
 _MISSING = "missing key"
+WRONG_KEY = ("[key]",)
+"""How a path ends, as pydantic has it, where the key itself is wrong, not its value."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,11 @@ def _unfold(
         [error["loc"] for error in errors if error["type"] == kind]
         for kind in ("extra_forbidden", "missing")
     )
+    misnamed = [error["loc"][:-1] for error in errors if error["loc"][-1:] == WRONG_KEY]
     for error in errors:
         path = (*prefix, *error["loc"])
+        if error["loc"] in misnamed:
+            continue  # once it has a name, what it is may be another thing
         if error["type"] == NESTED:
             context = error["ctx"]
             yield from _unfold(context["errors"], path, context.get("model"), data)
@@ -114,7 +119,7 @@ def _unfold(
             owner = mapping_at(model, error["loc"][:-1])
             field = None if owner is None or not path else by_name(owner, str(path[-1]))
             message = message_of(error, path, mapping_at(model, error["loc"]), field)
-            named = path[-1:] == ("[key]",)  # as pydantic says that the key itself is wrong
+            named = path[-1:] == WRONG_KEY
             yield Problem(path[:-1] if named else path, message, at_key=named)
 
 

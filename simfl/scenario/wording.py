@@ -15,6 +15,7 @@ from simfl.core.words import LONGEST_TEXT
 from simfl.errors import MEANT, NameNotFound, nearest
 from simfl.scenario.fields import option_names, takes, with_unit
 from simfl.scenario.language.place import Location
+from simfl.scenario.language.yaml import NO_COLON
 from simfl.scenario.parts.experiment import parse_seeds
 
 SIGNS = tuple("*&!|>%@`")
@@ -122,6 +123,8 @@ def _rewriting(value: object, expected: str, field: FieldInfo | None) -> str:
     """Return how a value of `field` is to be written, if that is all that is wrong with it."""
     if "number" in expected:
         return _number_hint(value)
+    if isinstance(value, str) and re.search(r":[{\[]", value):
+        return f"; {NO_COLON}"
     one = isinstance(value, str | int | float) and not isinstance(value, bool)
     if str(value).endswith((".yaml", ".yml")) and expected == _LISTS[("fleet",)]:
         return "; paste the section `fleet` of that file here"  # such as `simfl calibrate` writes

@@ -147,6 +147,7 @@ BROKEN = {
     "variant of a number": ("training.proximal: 1", "rounds.clients.x: 1", "30:48: rounds.clients.x", "is 10, which has no 'x'"),
     "variant too far": ("training.proximal: 1", "fleet.2.count: 1", "30:48: fleet[2].count", "only 2 items"),
     "a variant with no space after a name's colon": ("FedProx: {training.workload: partial_epochs, training.proximal: 1}", "b: {data.partition: {name=shards}}", "30:23: data.partition: 'name=shards' is written", "in variant 'b'"),
+    "a variant with no space after its colon": ("FedProx: {training.workload: partial_epochs, training.proximal: 1}", "b:{selection: oort}", "", "'b:{selection'; is the ': ' (a colon and a space) missing there?"),
     "variant with a wrong value": ("training.proximal: 1", "training.proximal: -1", "30:67: training.proximal", "in variant 'FedProx'"),
     "bad YAML": ("fleet:\n", "fleet: [\n", "8:3", "is no valid YAML"),
     "bad indentation": ("  batch_size: 8", " batch_size: 8", "19:2", "is no valid YAML"),
