@@ -18,9 +18,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     from simfl.cli._encoding import print_anywhere
     from simfl.cli._signals import Interruptions
+    from simfl.cli._streams import replace_closed
     from simfl.core.machine.blas import limit_threads
 
     limit_threads()
+    replace_closed()
     print_anywhere()
     interruptions = Interruptions()
     try:

@@ -230,6 +230,14 @@ def test_output_that_nobody_reads_is_no_error() -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there is no such shell")
+def test_an_error_stream_that_is_closed_gets_nothing() -> None:
+    """Python prints on the output instead, where pipes expect a command's answer."""
+    closed = ["sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-c", RUN, "oops"]
+    done = subprocess.run(closed, stdout=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", [["list"], ["schema"]])
