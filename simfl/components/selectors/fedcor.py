@@ -16,7 +16,11 @@ from simfl.components.selectors._schedule import is_due
 from simfl.components.selectors.base import Answers, Probe, View, selectors
 from simfl.components.selectors.mathematics.draws import grown, spread
 from simfl.components.selectors.mathematics.gaussian_process import Posterior, choose, train
+from simfl.core.machine.memory import require_memory
 from simfl.core.types import Floats, Ids, Rng
+
+_COPIES = 5
+"""Arrays of the embeddings' size, while they are trained: before and after, and of Adam three."""
 
 
 @selectors.register("fedcor")
@@ -153,11 +157,13 @@ class FedCor(WithPresets):
 
     def _grow(self, n: int, rng: Rng) -> None:
         """Give clients that were not there before a random embedding of a common length."""
-        if self._embeddings is None or self._annealing is None:
-            self._embeddings, self._annealing = np.zeros((self.dimension, 0)), np.ones(0)
-        known = len(self._annealing)
+        known = 0 if self._annealing is None else len(self._annealing)
         if known == n:
             return
+        one = f"selector {self.name!r} with {n:,} clients of {self.dimension:,} dimensions each"
+        require_memory(_COPIES * 8 * self.dimension * n, one, "a smaller `dimension` needs less")
+        if self._embeddings is None or self._annealing is None:
+            self._embeddings, self._annealing = np.zeros((self.dimension, 0)), np.ones(0)
         new = rng.normal(size=(self.dimension, n - known)) / np.sqrt(self.dimension)
         if known:
             new *= np.median(np.linalg.norm(self._embeddings, axis=0))

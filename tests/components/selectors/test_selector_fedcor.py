@@ -10,6 +10,8 @@ from simfl.components.selectors.base import Probe, Reports
 from simfl.components.selectors.fedcor import FedCor
 from simfl.components.selectors.fedgp import FedGp
 from simfl.components.selectors.mathematics.gaussian_process import Posterior, choose
+from simfl.core.machine import memory
+from simfl.errors import InputError
 from simfl.testing.fake_server import FakeServer
 
 QUICK = {"warmup_steps": 3, "update_steps": 3}
@@ -236,6 +238,15 @@ def test_bad_options_are_refused() -> None:
     with pytest.raises(ValidationError, match=r"samples_from \(16\) must be at most warmup \(15\)"):
         FedCor(samples_from=16, interval=None)
     assert FedCor(samples_from=16).interval == 10  # learns later
+
+
+def test_embeddings_without_room_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model or the data set was said not to fit into memory."""
+    monkeypatch.setattr(memory, "free_memory", lambda: float(2**30))
+    server, rng = FakeServer.random(6), np.random.default_rng(0)
+    told = r"'fedcor' with 6 clients of 5,000,000 dimensions .* 1\.1 GiB.* smaller `dimension`"
+    with pytest.raises(InputError, match=told):
+        server.choose(FedCor(dimension=5_000_000), 3, rng)
 
 
 @pytest.mark.parametrize(("noise_in", "chosen"), [("diagonal", 1), ("denominators", 0)])
