@@ -1,6 +1,7 @@
 """A Parquet file, or a folder of such, with a row per sample (needs ``simfl[parquet]``)."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,9 @@ class Parquet(TableDataset):
 
 def array_of(cells: list[Any]) -> NDArray[Any]:
     """Return `(n, ...)` an array of numbers, if that is what they are; else of text."""
+    decimals = all(isinstance(cell, Decimal) for cell in cells)
     try:
-        array = np.array(cells)
+        array = np.array(cells, dtype=float if decimals else None)
     except ValueError:  # lists of different lengths
         array = np.array([None])
     return array if array.dtype.kind in "biuf" else as_text(cells)

@@ -1,6 +1,7 @@
 """Data sets of the user's own: what is read of each kind, whose it is, what is tested on."""
 
 import tracemalloc
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,18 @@ def test_a_table_is_learned_from(options, name):
         [who] * len(rows) for who, rows in zip(["u1", "u2", "u3"], corpus.natural, strict=True)
     ]
     assert sum(map(len, corpus.natural)) == train.sum()
+
+
+@pytest.mark.skipif(not own_files.PARQUET, reason="needs pyarrow")
+def test_decimals_are_numbers(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    prices = [Decimal("0.25"), Decimal("1.50"), Decimal("2.75"), Decimal("10.00")]
+    pq.write_table(pa.table({"price": prices, "label": [0, 1, 0, 1]}), tmp_path / "x.parquet")
+    named = {"name": "parquet", "file": str(tmp_path / "x.parquet"), "test_share": 0}
+    corpus = datasets.parse(named).load(None, Seeds(0))
+    assert corpus.train.x.ravel().tolist() == [0.25, 1.5, 2.75, 10]
 
 
 @pytest.mark.parametrize("name", TABLES)
