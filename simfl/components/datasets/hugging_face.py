@@ -17,6 +17,7 @@ from simfl.components.datasets.own.rows import Rows, known
 from simfl.components.datasets.own.tables import TableDataset
 from simfl.components.datasets.parquet import array_of
 from simfl.core.extras import extra
+from simfl.core.words import numbered
 from simfl.errors import InputError
 
 _OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE")
@@ -60,15 +61,27 @@ class HuggingFace(TableDataset):
         if self.test_split is not None:
             parts.append(self._split(self.test_split))
         return {
-            name: self._column(name, [cell for part in parts for cell in part[name][:]])
+            name: self._column(name, [cell for part in parts for cell in self._cells(part, name)])
+            if self._looked_at(name)
+            else np.zeros(0)
             for name in parts[0].column_names
             if all(name in part.column_names for part in parts)
         }
 
+    def _looked_at(self, name: str) -> bool:
+        """Return whether a column is: `features` may leave it out, and its pictures with it."""
+        labels = (self.label,) if isinstance(self.label, str) else self.label
+        return not self.features or name in (*self.features, *labels, self.client, self.test)
+
     def _column(self, name: str, cells: list[Any]) -> NDArray[Any]:
         """Return `(n, ...)` a column; pictures as `(n, channels, height, width)`."""
-        if not hasattr(cells[0], "getbands"):
+        if not any(hasattr(cell, "getbands") for cell in cells):
             return array_of(cells)
+        if empty := [row for row, cell in enumerate(cells, 1) if cell is None]:
+            raise InputError(
+                f"{self.path!r}: column {name!r} has {numbered(len(empty), 'empty cell')}, the "
+                f"first of them in row {empty[0]:,} of {len(cells):,}"
+            )
         grey = all(mode_of(cell) == "grey" for cell in cells)
         try:
             pictures = [pixels(cell, "grey" if grey else "colour") for cell in cells]
@@ -81,6 +94,13 @@ class HuggingFace(TableDataset):
             )
         return np.stack(pictures)
 
+    def _cells(self, part: Any, name: str) -> list[Any]:
+        """Return the cells of a column of a split."""
+        try:
+            return list(part[name][:])
+        except Exception as error:  # whatever Pillow makes of a picture that is none
+            raise InputError(f"{self.path!r}: column {name!r} can't be decoded: {error}") from None
+
     def _split(self, split: str) -> Any:
         hub = extra("datasets", "huggingface", "data set 'hugging_face'")
         folder = self._root / self.path
@@ -91,8 +111,9 @@ class HuggingFace(TableDataset):
                 with _offline(hub):
                     made = hub.load_dataset(self.path, self.config)
         except Exception as error:
-            where = f"neither a folder {folder} nor in the cache of Hugging Face"
-            raise InputError(f"{self.path!r} is {where}: {error}") from None
+            nowhere = f"is neither a folder {folder} nor in the cache of Hugging Face"
+            problem = "can't be read" if folder.is_dir() else nowhere
+            raise InputError(f"{self.path!r} {problem}: {error}") from None
         if isinstance(made, dict):
             made = made[known(split, list(made), "split", self.path)]
         if not len(made):

@@ -295,6 +295,36 @@ def test_what_is_not_in_the_cache_is_not_asked_for(tmp_path, monkeypatch):
     assert hub.config.HF_HUB_OFFLINE is before
 
 
+@pytest.mark.skipif(not own_files.HUB, reason="needs datasets")
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        (None, "column 'picture' has 1 empty cell, the first of them in row 3 of 3"),
+        ({"bytes": b"none", "path": None}, "column 'picture' can't be decoded: "),
+    ],
+)
+def test_a_column_of_pictures_of_which_one_is_none(cell, message, tmp_path):
+    """It was a raw error of Pillow's, or of None."""
+    import datasets as hub
+    from PIL import Image
+
+    hub.disable_progress_bars()
+    grey = [Image.new("L", (6, 6), value) for value in (1, 2)]
+    columns = {"picture": [*grey, cell], "a": [1.0, 2.0, 3.0], "x": [0, 1, 0]}
+    types = hub.Features(picture=hub.Image(), a=hub.Value("float32"), x=hub.Value("int64"))
+    hub.Dataset.from_dict(columns, features=types).save_to_disk(str(tmp_path))
+    named = {"name": "hugging_face", "path": str(tmp_path), "label": "x"}
+    with pytest.raises(InputError, match=message):
+        scenario({**named, "features": ["picture"]})
+    scenario({**named, "features": ["a"]})
+
+
+@pytest.mark.skipif(not own_files.HUB, reason="needs datasets")
+def test_a_folder_that_is_no_data_set_is_a_folder_all_the_same(tmp_path):
+    with pytest.raises(InputError, match=f"'{tmp_path}' can't be read: "):
+        scenario({"name": "hugging_face", "path": str(tmp_path), "label": "x"})
+
+
 class _Hub:
     """Stands for Hugging Face's package."""
 
