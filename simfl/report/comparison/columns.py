@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 _GAP = 3
 """Between two columns of a table: a space on both sides of its rule."""
 _EDGES = 2
+_WORDS = re.compile(r"\S+(?: [^\w\s]+(?!\S))?")
+"""What of a head stands in one line: a word, and a sign such as / after it."""
 
 
 def folded(name: str, width: int) -> str:
@@ -33,9 +35,13 @@ def longest(cell: str) -> int:
 
 
 def width_of(column: Sequence[str]) -> int:
-    """Return how wide a column is whose head, its first cell, may be broken between words."""
+    """Return how wide a column is whose head, its first cell, may be broken between words.
+
+    >>> width_of(["last arrival / deadline", "0.8"])
+    9
+    """
     head, *cells = column
-    return max(map(longest, [*head.split(), *cells]))
+    return max(map(longest, [*_WORDS.findall(head), *cells]))
 
 
 def table_width(widths: Iterable[int]) -> int:
