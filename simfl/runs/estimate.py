@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 
 from simfl.build.shared_data import key_to_share
+from simfl.components.datasets.base import Dataset
+from simfl.core.component import overrides
 from simfl.core.work import Plan
 from simfl.scenario.scenario import Scenario
 
@@ -90,25 +92,18 @@ def estimate(
     participations = rounds * scenario.rounds.policy.cohorts * together
     clock_s = participations * PARTICIPATION_S
     disk = _recorded(rounds, participations, log, compress_log)
-    process = PROCESS_BYTES + DEVICE_BYTES * scenario.devices
-    if time_only:
-        return Estimate(rounds, counted, clock_s, 0.0, together, process, disk)
+    total = _samples(scenario)
+    held, shared = _of_data(scenario, total)
+    process = PROCESS_BYTES + DEVICE_BYTES * scenario.devices + held
+    if time_only:  # it loads the data, too: for who holds how much of what
+        return Estimate(rounds, counted, clock_s, 0.0, together, process, disk, shared)
     from simfl.build.model_facts import model_facts
 
-    facts, dataset = model_facts(scenario), scenario.data.dataset
-    training, devices = scenario.training, scenario.devices
-    total = dataset.samples_known or min(SAMPLES, SAMPLES_EACH * devices)
-    samples_each = max(scenario.data.partition.samples_each(total, devices), 1)
+    facts, training = model_facts(scenario), scenario.training
+    samples_each = max(scenario.data.partition.samples_each(total, scenario.devices), 1)
     batch = training.batch_size
     plan = Plan.nominal(training.epochs or 0, training.steps)
     judged = (rounds / scenario.evaluation.every + scenario.evaluation.initial) * total * JUDGED
-    inputs = 4.0 * total * math.prod(dataset.shape()[0])
-    held = 2.0 * inputs
-    shared = 0.0
-    if key_to_share(scenario.data, None) is not None:
-        shared = (1 + JUDGED) * inputs
-        held = shared + inputs * _copied(scenario)
-    held += facts.parameters * 4.0 * (4 + scenario.rounds.clients)
     rate, step_s = FLOPS, STEP_S
     if facts.stacked:
         rate, step_s = STACKED_FLOPS, STACKED_STEP_S
@@ -123,10 +118,29 @@ def estimate(
         clock_s + training_s + judged * facts.forward_units * facts.flops / rate,
         training_s,
         together,
-        process + held,
+        process + facts.parameters * 4.0 * (4 + scenario.rounds.clients),
         disk + facts.parameters * 4.0,
         shared,
     )
+
+
+def _samples(scenario: Scenario) -> int:
+    """Return how many training samples a scenario has, or is taken to have."""
+    return scenario.data.dataset.samples_known or min(SAMPLES, SAMPLES_EACH * scenario.devices)
+
+
+def _of_data(scenario: Scenario, total: int) -> tuple[float, float]:
+    """Return the bytes of memory that `total` training samples and those beside them take.
+
+    And how many of these are shared by runs side by side.
+    """
+    inputs = 4.0 * total * math.prod(scenario.data.dataset.shape()[0])
+    if overrides(scenario.data.dataset, Dataset.lazy):  # made when a client trains
+        return JUDGED * inputs, 0.0
+    if key_to_share(scenario.data, None) is None:
+        return 2.0 * inputs, 0.0
+    shared = (1 + JUDGED) * inputs
+    return shared + inputs * _copied(scenario), shared
 
 
 def _copied(scenario: Scenario) -> float:

@@ -9,7 +9,7 @@ import pytest
 
 from simfl import Options, Scenario, run
 from simfl.components.optimizers.sgd import Sgd
-from simfl.runs.estimate import estimate
+from simfl.runs.estimate import PROCESS_BYTES, estimate
 from simfl.runs.job import jobs
 from simfl.runs.many import cores_each, planned, shared_bytes
 from tests.tiny import TINY
@@ -104,6 +104,16 @@ def test_a_large_fleet_takes_memory(time_only: bool) -> None:
     )
     more = many.memory_bytes - few.memory_bytes
     assert 0.9e9 < more < (1e9 if time_only else 2e9)
+
+
+def test_a_clock_alone_holds_the_data_too() -> None:
+    """It said 0.3 GB of CIFAR-10, which it loads to deal it; samples made on demand take none."""
+    cifar10 = scenario(**{"data.dataset": "cifar10", "model": "fedacs_cnn"})
+    held = estimate(cifar10, time_only=True)
+    assert held.shared_bytes == estimate(cifar10).shared_bytes > 0.7e9
+    assert held.memory_bytes > held.shared_bytes + PROCESS_BYTES
+    made = scenario(data={"dataset": {"name": "generated", "features": 3000}})
+    assert estimate(made, time_only=True).memory_bytes < 1.2 * PROCESS_BYTES
 
 
 def test_the_quickstart_is_not_worth_a_second_process() -> None:
