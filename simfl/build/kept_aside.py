@@ -1,5 +1,7 @@
 """What of each client's samples is kept from training: to measure its local loss on, or to test."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from simfl.components.datasets.base import Corpus
@@ -13,7 +15,7 @@ def pooled(corpus: Corpus) -> Corpus:
     """Return `corpus` with its test samples put behind its training samples."""
     x = np.concatenate([corpus.train.x, corpus.test.x])
     y = np.concatenate([corpus.train.y, corpus.test.y])
-    return Corpus(Samples(x, y), corpus.test, corpus.classes)
+    return Corpus(Samples(x, y), corpus.test, corpus.classes, disposable=True)
 
 
 def hold_out(
@@ -28,7 +30,7 @@ def hold_out(
         test.append(shuffled[cut:])
     rows = np.concatenate(test)
     tested = Samples(corpus.train.x[rows], corpus.train.y[rows])
-    return Corpus(corpus.train, tested, corpus.classes), train
+    return replace(corpus, test=tested), train
 
 
 def keep_aside(dealt: list[Ids], share: float) -> tuple[list[Ids], list[Ids]]:

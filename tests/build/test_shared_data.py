@@ -41,10 +41,14 @@ def dealt(dataset: Counted, named: Any, seed: int) -> tuple[ClientData, Samples]
 )
 def test_clients_have_the_samples_of_a_run_by_itself(counted: Counted, named: Any) -> None:
     own = [dealt(counted, named, seed) for seed in (0, 1)]
-    hold_samples(DataKey(counted, partitions.parse(named).pools_test, None))
+    key = DataKey(counted, partitions.parse(named).pools_test, None)
+    hold_samples(key)
     loads = counted.told.read_text()
     shared = [dealt(counted, named, seed) for seed in (0, 1)]
     assert counted.told.read_text() == loads
+    sent = held(key)
+    assert sent is not None
+    assert all(np.shares_memory(c.training(range(21)).x, sent.train.x) for c, _ in shared)
     for (mine, my_test), (theirs, their_test) in zip(own, shared, strict=True):
         for one, other in (
             (mine.training(range(21)), theirs.training(range(21))),
