@@ -78,6 +78,8 @@ class Dispatch:
                 self._refused(part)
             elif not useful:
                 self.accounting.book(part, "skipped")
+                if not self.under_way:  # else it is heard of those
+                    self.silence.over(heard=False)
             else:
                 self._order(part)
                 sent.append(part)

@@ -29,7 +29,10 @@ class Silence:
         self._in_vain, self._heard_s, self._heard_round = 0, 0.0, 0
 
     def over(self, heard: bool) -> None:
-        """Take note that a participation is over, of which the server has `heard` or has not."""
+        """Take note that a participation is over, of which the server has `heard` or has not.
+
+        One that never began, for nothing useful fitted, is over as well.
+        """
         state, stop = self._state, self._state.settings.stop
         # Rounds in which nothing comes count, move bytes and spend energy.
         ends = {stop.rounds, stop.size, stop.energy_j} != {None} and self._heard_round < state.round

@@ -44,6 +44,15 @@ def test_many_short_works_in_vain_are_enough_where_one_time_is_like_another(monk
     assert world.server.timeline.now == pytest.approx(1.0)  # 600 of them, 60 at once
 
 
+def test_a_run_in_which_nobody_is_ever_sent_out_comes_to_an_end(monkeypatch):
+    """No work fits the deadline, so nobody begins any: tiers chose, and waited, for ever."""
+    monkeypatch.setattr("simfl.sim.server.silence.MANY_IN_VAIN", 500)
+    policy = {"name": "tiered", "tiers": 2, "deadline": "1 s"}
+    world = make(make_fleet(4), policy, stop=Stop(rounds=2), workload="partial_epochs")
+    assert str(world.server.why_finished).startswith("no update came from 500 participations")
+    assert set(world.outcomes) == {"skipped"}
+
+
 @pytest.mark.parametrize(
     ("returns_day", "why"), [(3, "rounds"), (9, "no update came for more than a week")]
 )
