@@ -1,7 +1,7 @@
 """Data sets that runs side by side share: one process loads each, and all map its arrays."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from simfl.components.datasets.base import Corpus, Dataset
@@ -22,11 +22,16 @@ class DataKey:
         dataset: with its options.
         pooled: whether test samples are put behind those to train on.
         folder: the data folder (None: they are downloaded).
+        file_version: of the data set as this is made: who finds a file changed since reads it anew.
     """
 
     dataset: Dataset
     pooled: bool
     folder: Path | None
+    file_version: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "file_version", self.dataset.file_version)
 
 
 @dataclass

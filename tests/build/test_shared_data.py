@@ -76,6 +76,18 @@ def test_one_run_after_the_other_has_what_was_sent_once(counted: Counted) -> Non
     assert held(key) is None
 
 
+def test_a_file_that_has_changed_since_is_read_anew(counted: Counted, tmp_path: Path) -> None:
+    """Its digest was noted, and what was there before was trained on: verify failed."""
+    file = tmp_path / "own.csv"
+    for rows in (20, 30):
+        file.write_text("a,label,test\n" + "1,0,0\n2,1,1\n" * rows)
+        dataset = datasets.parse({"name": "csv", "file": str(file), "label": "label"})
+        key = DataKey(dataset, False, None)
+        assert held(key) is None
+        hold_samples(key)
+        assert held(key) is not None
+
+
 def test_large_data_sets_are_shared_that_are_the_same_for_each_seed(
     counted: Counted, monkeypatch: pytest.MonkeyPatch
 ) -> None:

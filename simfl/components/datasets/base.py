@@ -65,6 +65,11 @@ class Dataset(Component, ABC):
     float32; or numbers, `(n,)` or `(n, classes)` float32."""
 
     @property
+    def file_version(self) -> tuple[int, ...]:
+        """What differs once a file of one's own that it reads has changed ((): it reads none)."""
+        return ()
+
+    @property
     def black(self) -> tuple[float, ...] | None:
         """What a black pixel is in each channel; (): 0; None: not the same everywhere."""
         return ()

@@ -112,6 +112,23 @@ class OwnDataset(Dataset):
 
     @property
     @override
+    def file_version(self) -> tuple[int, ...]:
+        """When the source was changed, and its size.
+
+        Raises:
+            InputError: it can't be read.
+        """
+        try:
+            status = self.source().stat()
+        except OSError as error:
+            hint = similar_file(self.source()) if isinstance(error, FileNotFoundError) else ""
+            raise InputError(f"can't read {self.source()}: {error.strerror}{hint}") from None
+        if stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
+            raise InputError(f"can't read {self.source()}: it is a pipe, expected a file")
+        return status.st_mtime_ns, status.st_size
+
+    @property
+    @override
     def black(self) -> tuple[float, ...] | None:
         return () if self.normalise == "none" else None
 
@@ -142,15 +159,8 @@ class OwnDataset(Dataset):
 
     def _facts(self, rows: Rows | None = None) -> _Facts:
         """Return what is known of the source; anew, if its `rows` were just read."""
-        try:
-            status = self.source().stat()
-        except OSError as error:
-            hint = similar_file(self.source()) if isinstance(error, FileNotFoundError) else ""
-            raise InputError(f"can't read {self.source()}: {error.strerror}{hint}") from None
-        if stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
-            raise InputError(f"can't read {self.source()}: it is a pipe, expected a file")
-        file = str(self.source().resolve())
-        key = (self.name, file, status.st_mtime_ns, status.st_size, self.model_dump_json())
+        version, file = self.file_version, str(self.source().resolve())
+        key = (self.name, file, *version, self.model_dump_json())
         if rows is not None or key not in _KNOWN:
             _KNOWN[key] = self._facts_of(rows or self.rows())
         return _KNOWN[key]
