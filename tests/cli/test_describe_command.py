@@ -285,6 +285,18 @@ def test_what_is_within_a_file_of_a_run_is_described(
     assert told in printed(capsys, "describe", word)
 
 
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [("epsilon", "A key of summary.json"), ("bytes", "A fact of an event of events")],
+)
+def test_where_several_keys_are_called_so_files_are_told_too(
+    word: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The epsilon that a run has spent was hidden by those of an attack and of a tuning."""
+    assert main(["describe", word]) == 2
+    assert told in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("file", ["events", "events.jsonl", "events.jsonl.zst"])
 def test_kinds_of_events_are_described(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """They were nowhere: `unknown component or key 'events.jsonl'`."""

@@ -65,14 +65,15 @@ def _alone(word: str) -> "tuple[Sequence[AnyDescription], list[str]]":
     """Return what a word alone describes, and hints at what else is called so.
 
     Raises:
-        InputError: nothing is called so, or a command is.
+        InputError: nothing is called so, or a command is, or several keys are.
     """
-    from simfl.errors import NameNotFound
+    from simfl.errors import InputError, NameNotFound
     from simfl.runs.folder import columns
     from simfl.scenario.reference.describe import Description
     from simfl.scenario.reference.describe_key import also, described
 
     files = columns.described(word)
+    in_files = [_in_file(word, file) for file in files]
     try:
         descriptions = described(word)
     except NameNotFound:
@@ -80,11 +81,17 @@ def _alone(word: str) -> "tuple[Sequence[AnyDescription], list[str]]":
             return files, []
         _refuse_command(word)
         raise
+    except InputError as error:
+        raise InputError("\n".join([str(error), *in_files])) from None
     hints = [also(word)] if isinstance(descriptions[0], Description) else []
-    return descriptions, hints + [
-        f"A {file.entry} of {file.file} is called so too: simfl describe {file.file}"
-        for file in files
-    ]
+    return descriptions, hints + in_files
+
+
+def _in_file(word: str, file: "FileDescription") -> str:
+    """Return a hint at what is called `word` in a file."""
+    fact = file.entry == "kind of event" and word not in file.columns
+    entry = "fact of an event" if fact else file.entry
+    return f"A {entry} of {file.file} is called so too: simfl describe {file.file}"
 
 
 def _within(kind: str, name: str) -> "Sequence[AnyDescription]":
