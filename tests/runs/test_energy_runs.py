@@ -38,6 +38,8 @@ def test_a_run_ends_once_so_much_energy_is_spent(run_tiny: RunTiny) -> None:
     assert broken(result.folder) == []
     with pytest.raises(InputError, match=r"rounds\.stop\.energy: 30.* was reached before"):
         fork(result.folder, 5.0, ["rounds.stop.energy=30 J"])
+    with pytest.raises(InputError, match=r"48 J was reached before"):  # but for rounding
+        fork(result.folder, 5.0, [f"rounds.stop.energy={48 * (1 + 5e-13)!r} J"])
     with pytest.raises(InputError, match=r"rounds\.stop\.energy: no group .* `power`"):
         run_tiny({"rounds": changes["rounds"]})
 

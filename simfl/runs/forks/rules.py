@@ -8,6 +8,7 @@ from simfl.core.rows import MOVED
 from simfl.errors import InputError
 from simfl.scenario import Scenario
 from simfl.scenario.language.place import flat
+from simfl.sim.timeline import ROUNDING
 
 RULES = ("training", "rounds", "selection", "aggregation")
 """Parts of a scenario that a fork may change: what the server and its clients do.  All others say
@@ -63,7 +64,8 @@ def _ended_before(
     units = {"time": " s", "bytes": " B", "energy": " J"}
     for rule, value in reached.items():
         limit = getattr(stop, rule)
-        if limit is not None and value >= limit:
+        rounding = ROUNDING if rule in ("time", "energy") else 0.0  # as the server looks at them
+        if limit is not None and value >= limit * (1 - rounding):
             numbers = [f"{number:,.7g}{units.get(rule, '')}" for number in (limit, value)]
             yield f"rounds.stop.{rule}: {numbers[0]} was reached before, {numbers[1]} by then"
     if stop.target is not None:
