@@ -3,12 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.core.machine.memory import require_memory
 from simfl.core.types import Ids, Rng
 from simfl.core.words import numbered
 from simfl.errors import InputError
 
 LARGEST = 1e9
 """Largest concentration of a Dirichlet distribution: its shares are equal, and its draws finite."""
+
+_BYTES = 40
+"""What dealing a sample takes at least: it and its owner before and after they are shuffled."""
 
 
 def by_owner(rows: Ids, owners: Ids, clients: int, rng: Rng | None = None) -> list[Ids]:
@@ -71,6 +75,16 @@ def require_enough(partition: str, samples: int, clients: int, least: int | None
             f"partition {partition!r} can't deal {numbered(samples, 'sample')} to "
             f"{numbered(clients, 'client')}{each}"
         )
+
+
+def require_room(partition: str, samples: int, clients: int) -> None:
+    """Raise an error if so many `samples` for each client are more than memory has room for.
+
+    Raises:
+        InputError: they are.
+    """
+    what = f"{numbered(samples, 'sample')} for each of {numbered(clients, 'client')}"
+    require_memory(_BYTES * samples * clients, f"partition {partition!r} with {what}")
 
 
 def require_every_class(partition: str, members: list[Ids]) -> None:

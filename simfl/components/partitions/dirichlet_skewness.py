@@ -15,6 +15,7 @@ from simfl.components.partitions.dealing import (
     LARGEST,
     deal_counts,
     require_every_class,
+    require_room,
     rows_of_classes,
 )
 from simfl.core.types import Floats, Ids, Rng
@@ -80,12 +81,17 @@ class DirichletSkewness(Partition):
         return np.stack([rng.dirichlet(np.full(classes, beta)) for beta in betas])
 
     @override
+    def check(self, samples: int, classes: int, clients: int) -> None:
+        require_room(self.name, self.samples, clients)
+
+    @override
     def samples_each(self, samples: int, clients: int) -> int:
         return self.samples
 
     @override
     def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         classes = source.classes
+        self.check(len(source.labels), classes, clients)
         members = rows_of_classes(source.labels, classes)
         require_every_class(self.name, members)
         shares = self.shares(clients, classes, rng)

@@ -10,7 +10,12 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
-from simfl.components.partitions.dealing import deal_counts, require_every_class, rows_of_classes
+from simfl.components.partitions.dealing import (
+    deal_counts,
+    require_every_class,
+    require_room,
+    rows_of_classes,
+)
 from simfl.core.apportion import whole_share
 from simfl.core.types import Ids, Rng
 from simfl.core.units import Percent
@@ -40,11 +45,16 @@ class Skewness(Partition):
     )
 
     @override
+    def check(self, samples: int, classes: int, clients: int) -> None:
+        require_room(self.name, self.samples or 1, clients)
+
+    @override
     def samples_each(self, samples: int, clients: int) -> int:
         return self.samples or samples // clients
 
     @override
     def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
+        self.check(len(source.labels), source.classes, clients)
         members = rows_of_classes(source.labels, source.classes)
         require_every_class(self.name, members)
         if self.labels == "equally":

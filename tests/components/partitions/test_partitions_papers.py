@@ -10,9 +10,19 @@ from simfl.components.partitions.dirichlet_skewness import DirichletSkewness
 from simfl.components.partitions.fedcor_dirichlet import even_sizes
 from simfl.components.partitions.power_law_two_digits import PowerLawTwoDigits
 from simfl.core.labels import label_counts
+from simfl.core.machine import memory
 from simfl.errors import InputError
 
 PAPERS = ["power_law_two_digits", "fedcor_dirichlet", "skewness", "dirichlet_skewness", "power_law"]
+
+
+@pytest.mark.parametrize("name", ["skewness", "dirichlet_skewness"])
+def test_samples_without_room_are_refused(name, mnist_pooled, deal, monkeypatch):
+    """They were dealt until the system ended the run, for want of memory."""
+    monkeypatch.setattr(memory, "free_memory", lambda: float(2**30))
+    told = f"partition '{name}' with 1,000,000 samples for each of 100 clients needs 3.7 GiB"
+    with pytest.raises(InputError, match=told):
+        deal(name, mnist_pooled, 100, samples=1_000_000)
 
 
 # --- D.5 -----------------------------------------------------------------------------------------
