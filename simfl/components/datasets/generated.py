@@ -39,7 +39,7 @@ class Generated(Dataset):
         69, gt=0, description="mean samples per client, before rounding and the two bounds"
     )
     spread: float = Field(
-        1.0, ge=0, description="standard deviation of the logarithm of a client's samples"
+        1.0, ge=0, le=100, description="standard deviation of the logarithm of a client's samples"
     )
     min_samples: int = Field(1, ge=1, description="least samples of a client")
     max_samples: int = Field(1000, ge=1, description="most samples of a client")

@@ -26,6 +26,12 @@ def test_sizes_follow_the_bounded_log_normal():
     assert (lazy(50, spread=0).sizes == 69).all()
 
 
+def test_a_spread_whose_square_is_no_number_is_refused():
+    with pytest.raises(ValidationError, match="less than or equal to 100"):
+        Generated(spread=1e300)
+    assert set(lazy(50, spread=100).sizes) <= {1, 1000}
+
+
 def test_a_client_is_the_same_whoever_asks_and_whatever_the_fleet():
     small, large = lazy(10), lazy(1000)
     large.client(500)
