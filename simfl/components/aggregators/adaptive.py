@@ -18,7 +18,7 @@ class Adaptive(Aggregator):
     weighting: Weighting = Field("samples", description="samples: by n_k; uniform: all equally")
     lr: float = Field(0.1, gt=0, description="server learning rate (the paper tunes it)")
     beta1: float = Field(0.9, ge=0, lt=1, description="momentum of the mean update")
-    tau: float = Field(1e-3, gt=0, description="adaptivity: the smaller, the more adaptive")
+    tau: float = Field(1e-3, gt=0, le=1e9, description="adaptivity: the smaller, the more adaptive")
 
     _mean: Floats | None = PrivateAttr(None)
     _square: Floats | None = PrivateAttr(None)

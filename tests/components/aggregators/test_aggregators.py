@@ -240,6 +240,7 @@ def test_fedbuff_by_hand() -> None:
         {"name": "fedavg", "weighting": "size"},
         {"name": "fedavgm", "momentum": 1},
         {"name": "fedadam", "tau": 0},
+        {"name": "fedyogi", "tau": 1e300},  # whose square is no number
         {"name": "fednova", "momentum": 0.5, "proximal": 0.1},
         {"name": "trimmed_mean", "trim": 0.5},
         {"name": "fedasync", "alpha": 0},
