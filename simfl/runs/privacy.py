@@ -102,7 +102,7 @@ def gaussian_epsilon(noise_multiplier: float, rounds: int, delta: float) -> floa
     if not rounds or excess(0.0) <= 0:
         return 0.0
     # Where Renyi divergences have it, which is more.
-    return float(brentq(excess, 0.0, far**2 / 2 + far * math.sqrt(2 * math.log(1 / delta))))
+    return float(brentq(excess, 0.0, far**2 / 2 + far * math.sqrt(-2 * math.log(delta))))
 
 
 def poisson_epsilon(noise_multiplier: float, rate: float, rounds: int, delta: float) -> float:

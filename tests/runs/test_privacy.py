@@ -88,6 +88,7 @@ def test_the_gaussian_is_exact() -> None:
     assert more == pytest.approx(delta, rel=1e-6)
     assert gaussian_epsilon(3.730632, 1, 1e-5) == pytest.approx(1, rel=1e-6)  # Balle & Wang
     assert gaussian_epsilon(1, 10, 1e-5) == pytest.approx(17.856586848893034)  # dp-accounting
+    assert gaussian_epsilon(1, 1, 1e-300) < gaussian_epsilon(1, 1, 5e-324) < math.inf
     assert gaussian_epsilon(5, 0, 1e-5) == gaussian_epsilon(1e9, 1, 1e-5) == 0
 
 
