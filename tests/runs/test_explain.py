@@ -141,12 +141,12 @@ def test_a_deadline_begins_when_orders_go_out_not_with_the_questions(tmp_path: P
     assert sum(rounds for _, rounds in told.critical) == 3
 
 
-@pytest.mark.parametrize("name", ["synchronous", "patience.py:Patience"])
+@pytest.mark.parametrize("name", ["synchronous", "timed_by_orders.py:TimedByOrders"])
 def test_a_deadline_after_questions_may_end_a_round_as_well(name: str, tmp_path: Path) -> None:
     """That of a policy of one's own was taken to begin with the round."""
-    (tmp_path / "patience.py").write_text(
+    (tmp_path / "timed_by_orders.py").write_text(
         "from simfl.sim.policies.synchronous import Synchronous\n"
-        "class Patience(Synchronous):\n    'Its own.'\n"
+        "class TimedByOrders(Synchronous):\n    'Its own.'\n"
     )
     fleet = [{"count": 2, "compute": f"{s} samples/s", "downlink": "2 kbit/s"} for s in (400, 2)]
     rounds = {"clients": 4, "policy": {"name": name, "deadline": "9 s"}, "stop": {"rounds": 2}}
