@@ -263,7 +263,7 @@ class TestCommand:
             assert main(["watch", str(tmp_path), "--port", str(port)]) == 2
             assert f"--port: {port} can't be had" in capsys.readouterr().err
         assert main(["watch", str(tmp_path), "--port", "70000"]) == 2
-        assert "less than or equal to 65535; see simfl watch" in capsys.readouterr().err
+        assert "must be at most 65,535, but got '70000'; see simfl watch" in capsys.readouterr().err
 
     def test_it_ends_cleanly(self, top: Path) -> None:
         command = [sys.executable, "-m", "simfl", "watch", str(top), "--port", "0"]
