@@ -113,8 +113,9 @@ class FedNova(Aggregator):
         if rho := self._rho:
             runs = self._runs(result)
             return sum((run - rho * (1 - rho**run) / (1 - rho)) / (1 - rho) for run in runs)
-        if rate := self._rate(round_):
-            return float((1 - (1 - rate) ** steps) / rate)
+        kept = 1 - (rate := self._rate(round_))
+        if kept < 1:  # else the pull is none, or too weak for a number to tell
+            return float((1 - kept**steps) / rate)
         # Where the learning rate falls within a round, later steps weigh less.
         full = steps * (0.0 if self._local is None else self._local.rate(round_))
         same = not result.lr_sum or not full or math.isclose(result.lr_sum, full, rel_tol=1e-6)

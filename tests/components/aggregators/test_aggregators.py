@@ -164,6 +164,7 @@ def test_fednova_reach_is_the_sum_of_step_weights(steps: int) -> None:
     for _ in range(steps):
         far = (1 - rate) * far + 1
     assert reach_of(FedNova(proximal=rate), steps) == pytest.approx(far)
+    assert reach_of(FedNova(proximal=1e-17), steps) == steps  # it was 0, and the model no number
 
 
 def test_robust_statistics_by_hand() -> None:
