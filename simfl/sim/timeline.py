@@ -140,8 +140,8 @@ class Timeline(simpy.Environment):
 
     @property
     def settled(self) -> bool:
-        """Whether only what comes `LAST` is due that nothing but rounding puts later than now."""
-        return not self._hidden_s(self.now * (1 + ROUNDING), LAST)
+        """Whether nothing that deadlines see is due that only rounding puts later than now."""
+        return not self._hidden_s(self.now * (1 + ROUNDING), LATE)
 
     def _hidden_s(self, last_s: float, priority: EventPriority) -> list[float]:
         """Return the instants, after now and by `last_s`, of what comes before a `priority`."""

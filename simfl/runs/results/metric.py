@@ -63,7 +63,7 @@ class Metric:
         return None if reached is None else float(getattr(reached, self.cost))
 
     def followed(self, run: RunResult) -> float:
-        """Return from where on it is not known what a target would have cost that was not reached.
+        """Return what a run took that never got to a target: it would have cost more, if ever.
 
         Bytes and joules are those by the end of the last round, counted as they are to a target.
         """
