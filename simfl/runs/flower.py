@@ -11,6 +11,7 @@ from typing_extensions import override
 from simfl.build.builder import Builder
 from simfl.build.model_facts import ModelFacts
 from simfl.components.datasets.clients import ClientData, Cohort, Samples
+from simfl.components.selectors.base import selectors
 from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.coordinators.flower import FlowerCoordinator
 from simfl.coordinators.flower_clients import ClientFn, FlowerClients, users
@@ -22,6 +23,8 @@ from simfl.scenario import Scenario
 from simfl.scenario.checks import refusal
 from simfl.scenario.whole import Objection
 from simfl.training.executors.base import Executor
+
+THEIRS = "what Flower's clients learn and send is theirs"
 
 
 @dataclass(frozen=True)
@@ -104,9 +107,16 @@ def refuse_beyond(scenario: Scenario) -> None:
         ScenarioError: it does; says where.
     """
     problems: list[Objection] = [
-        (("fleet", index, "attack"), "what Flower's clients learn and send is theirs; leave it out")
-        for index in scenario.attackers
+        (("fleet", index, "attack"), f"{THEIRS}; leave it out") for index in scenario.attackers
     ]
+    training, selector = scenario.training, scenario.selection
+    if not training.compression.lossless:
+        problems.append((("training", "compression"), f"{THEIRS}, and so is how it is sent"))
+    if training.filter.stage != "none":
+        problems.append((("training", "filter"), f"{THEIRS}, and so is whether it is sent"))
+    if selector.name != selectors.default:
+        chooses = f"a Flower strategy chooses its clients; {selector.name!r} would only cost time"
+        problems.append((("selection",), chooses))
     if (policy := scenario.rounds.policy).has_edges:
         averaged = f"policy {policy.name!r} has models averaged at edges"
         problems.append(

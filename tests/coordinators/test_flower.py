@@ -299,6 +299,9 @@ def test_what_no_flower_can_do_is_refused_before_any_variant_runs(tmp_path: Path
             r"fleet\[1\].attack: what Flower's",
         ),
         ({"rounds.policy": {"name": "hierarchical"}}, "rounds.policy: .* averaged at edges"),
+        ({"training.compression": "float16"}, "training.compression: .* how it is sent"),
+        ({"training.filter": "cmfl"}, "training.filter: .* whether it is sent"),
+        ({"selection": "oort"}, "selection: a Flower strategy chooses its clients; 'oort' would"),
     ):
         scenario = {**SCENARIO, "variants": {"plain": {}, "odd": changes}}
         with pytest.raises(InputError, match=message):
