@@ -38,6 +38,12 @@ def test_noise_may_be_why_a_run_diverged(run_tiny: RunTiny) -> None:
     assert "; less noise (`aggregation.noise_multiplier`, `clip`) or a smaller learning" in told
 
 
+def test_attackers_may_be_why_a_run_diverged(run_tiny: RunTiny) -> None:
+    attack = {"name": "sign_flip", "scale": 1e39}
+    [told] = diverged({"attacked": [run_tiny({"fleet.attack": attack})]})
+    assert "; an aggregator that withstands attackers or a smaller learning rate" in told
+
+
 def test_a_run_that_did_not_diverge_is_not(run_tiny: RunTiny) -> None:
     assert diverged({"tiny": [run_tiny()]}) == []
     assert unheard({"tiny": [run_tiny()]}) == []
