@@ -1,6 +1,5 @@
 """Who holds which samples: a data set, dealt to the devices and split into local parts."""
 
-import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.build.kept_aside import hold_out, keep_aside, pooled, shuffled
-from simfl.build.shared_data import DataKey, held
+from simfl.build.shared_data import DataKey, held, least_bytes
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import ClientData, OnDemand, Samples, side_by_side
 from simfl.components.datasets.rearrange import rearranged
@@ -103,7 +102,7 @@ def loaded(key: DataKey, seeds: Seeds) -> Corpus:
     dataset = key.dataset
     try:
         with blaming(dataset, "being loaded", told_as=InputError):
-            require_memory(_least_bytes(dataset), f"data set {dataset.name!r}")
+            require_memory(least_bytes(dataset), f"data set {dataset.name!r}")
             quiet = np.errstate(over="ignore", invalid="ignore")  # what isn't finite is told of
             with quiet, _chance_of(dataset, seeds, "data"):
                 corpus = dataset.load(key.folder, seeds)
@@ -126,12 +125,6 @@ def _chance_of(
     if not users_own([component]):
         return nullcontext()
     return seeded_libraries(seeds.number(purpose, "libraries") % 2**32)
-
-
-def _least_bytes(dataset: Dataset) -> int:
-    """Return how much memory the training samples take at least (0: not known before)."""
-    samples = dataset.samples_known
-    return 4 * samples * math.prod(dataset.shape()[0]) if samples else 0
 
 
 def _sound_test(dataset: Dataset, lazy: OnDemand) -> Samples:

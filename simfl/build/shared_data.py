@@ -45,6 +45,12 @@ _held: _Held | None = None
 """What this process was sent last."""
 
 
+def least_bytes(dataset: Dataset) -> int:
+    """Return how much memory the training samples take at least (0: not known before)."""
+    samples = dataset.samples_known
+    return 4 * samples * math.prod(dataset.shape()[0]) if samples else 0
+
+
 def key_to_share(data: Data, folder: Path | None) -> DataKey | None:
     """Return which samples a run shares with others beside it (None: none).
 
@@ -55,8 +61,7 @@ def key_to_share(data: Data, folder: Path | None) -> DataKey | None:
     dataset = data.dataset
     if dataset.seeded or not can_move():
         return None
-    n_bytes = 4 * (dataset.samples_known or 0) * math.prod(dataset.shape()[0])
-    if n_bytes < SHARED_BYTES:
+    if least_bytes(dataset) < SHARED_BYTES:
         return None
     return DataKey(dataset, data.partition.pools_test, folder if dataset.needs_files else None)
 

@@ -1,6 +1,7 @@
 """The door between virtual time and execution: who answers the server's questions.
 
-Each is a `base` with a `ledger`: `time_only` trains nothing, `flower` leaves that to Flower.
+Each is a `base` with a `ledger`: `time_only` trains nothing, `flower` leaves that to Flower
+and its `flower_clients`.
 Before one of them takes over in a resumed run, `replaying` repeats a log.  `training` trains, with
 
 - `computing`, which has orders computed from `model_versions`;

@@ -6,6 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from simfl.core.words import numbered
+
 
 @dataclass(frozen=True)
 class Architecture:
@@ -82,6 +84,12 @@ class Circumstances:
     superclasses: Sequence[int] | None = None
     folder: Path | None = None
     look: Callable[[], Architecture | None] = lambda: None
+
+    def fewer_than(self, tiers: int, default: int) -> str:
+        """Return that the fleet has fewer devices than `tiers` ("": it has not, or the default)."""
+        if tiers <= max(self.devices, default):
+            return ""
+        return f"the fleet has only {numbered(self.devices, 'device')}"
 
     @cached_property
     def shape(self) -> tuple[int, ...]:

@@ -51,6 +51,8 @@ class Attack(Component):
     def agree(self, updates: NDArray[np.float32], clients: int) -> Update:
         """Return `(p,)` what all devices of the group upload whose `updates` come together.
 
+        Asked only of a class that overrides it, and then instead of `forge`.
+
         Args:
             updates: `(a, p)` what training came to, by ascending id; where no round is waited for,
                 a device may have several.

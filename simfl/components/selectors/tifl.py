@@ -17,7 +17,6 @@ from simfl.components.selectors.base import Answers, Probe, Reports, Selector, V
 from simfl.components.selectors.mathematics.draws import grown, spread
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Ids, Rng
-from simfl.core.words import numbered
 
 
 @selectors.register("tifl")
@@ -65,9 +64,8 @@ class Tifl(Selector):
         """Yield also that tiers are more than devices; the default goes with any fleet."""
         yield from super().objections(circumstances)
         default = type(self).model_fields["tiers"].default
-        if self.tiers > max(circumstances.devices, default):
-            devices = numbered(circumstances.devices, "device")
-            yield f"selector {self.name!r} has {self.tiers} tiers, but the fleet has only {devices}"
+        if few := circumstances.fewer_than(self.tiers, default):
+            yield f"selector {self.name!r} has {self.tiers} tiers, but {few}"
 
     def _is_due(self, view: View) -> bool:
         return is_due(self.interval, self._last.get(view.part, -1), view.round - 1)

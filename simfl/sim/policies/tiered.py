@@ -14,7 +14,6 @@ from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Ids
-from simfl.core.words import numbered
 from simfl.sim.policies.base import CallOff, Process, RoundPolicy, policies
 from simfl.sim.server.deadlines import Deadline
 from simfl.sim.server.server import Server
@@ -70,9 +69,8 @@ class Tiered(RoundPolicy):
         """Yield also that tiers are more than devices; the default goes with any fleet."""
         yield from super().objections(circumstances)
         default = type(self).model_fields["tiers"].default
-        if self.tiers > max(circumstances.devices, default):
-            devices = numbered(circumstances.devices, "device")
-            yield f"policy {self.name!r} has {self.tiers} tiers, but the fleet has only {devices}"
+        if few := circumstances.fewer_than(self.tiers, default):
+            yield f"policy {self.name!r} has {self.tiers} tiers, but {few}"
 
     @override
     def run(self, server: Server) -> Process:
