@@ -12,6 +12,7 @@ from tests.cli.refusals import GOOD, refused
 
 # What to replace, by what, and the line, column and words that the message must have.
 BROKEN = {
+    "more updates than a round takes": ("policy: {name: synchronous, deadline: {stragglers: 30%}}", "policy: {name: synchronous, min_updates: 1000}", "23:11: rounds.policy", "min_updates: 1000 updates, but a round takes only"),
     "too small a share": ("policy: {name: synchronous, deadline: {stragglers: 30%}}", "policy: {name: synchronous, over_select: 0.3}", "23:44: rounds.policy.over_select", "must be at least 100%, but got 30%"),
     "too long a plateau": ("    count: 10\n", "    count: 10\n    availability: {name: diurnal, length: 30 h}\n", "", "availability.length: must be at most 1 d, but got 30 h"),
     "unknown key": ("  batch_size: 8", "  batch_sise: 8", "19:3: training.batch_sise", "mean 'batch_size'"),

@@ -252,7 +252,7 @@ def test_columns_of_runs_are_described(capsys: pytest.CaptureFixture[str]) -> No
     assert [line[2:] for line in told.splitlines() if re.match("  [a-z]", line)] == header(RoundRow)
     assert "Of the bytes down and up, those of" in printed(capsys, "describe", "wasted_bytes")
     clients = " ".join(printed(capsys, "describe", "clients.csv").split())
-    assert "late: cut off or too late; offline: the device left" in clients
+    assert "late: cut off or too late, or its round was abandoned; offline: the device" in clients
     columns = json.loads(printed(capsys, "describe", "summary.json", "--json"))["columns"]
     assert columns == MEANINGS
     assert [

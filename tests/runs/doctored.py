@@ -35,6 +35,12 @@ def in_summary(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
     path.write_text(json.dumps(summary))
 
 
+def in_text(folder: Path, name: str, old: str, new: str) -> None:
+    text = (folder / name).read_text()
+    assert old in text
+    (folder / name).write_text(text.replace(old, new))
+
+
 def put(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
     return lambda event: event.__setitem__(name, value)
 
@@ -157,6 +163,11 @@ FORGED: dict[str, tuple[str, Callable[[Path], Any], str]] = {
         "deadlines",
         lambda f: in_table(f, "clients.csv", "outcome", lambda _: "late", first("arrived", f)),
         "late, but came at",
+    ),
+    "too few updates": (
+        "abandoned rounds",
+        lambda f: in_text(f, "scenario.yaml", "min_updates: 1", "min_updates: 9"),
+        "updates, but it takes 9",
     ),
     "after the end": (
         "end",

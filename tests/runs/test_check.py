@@ -83,9 +83,17 @@ AT_EDGES = {
         "stop": {"rounds": 3},
     },
 }
+ABANDONING = {
+    **BUSY,
+    "rounds": {
+        "clients": 3,
+        "policy": {"name": "synchronous", "deadline": {"stragglers": "30%"}, "min_updates": 3},
+        "stop": {"rounds": 8, "time": "1 h"},
+    },
+}
 SOUND = {
     "busy": BUSY, "buffered": BUFFERED, "leaving": LEAVING, "asking at once": ASKING_AT_ONCE,
-    "at edges": AT_EDGES,
+    "at edges": AT_EDGES, "abandoning": ABANDONING,
 }  # fmt: skip
 
 

@@ -12,8 +12,8 @@ from simfl.report.formats import SOME
 from simfl.runs.results.grouping import Groups
 
 NAMED = (
-    "Diverged", "Never counted", "No round", "Ended early", "Last round cut off",
-    "Too little memory", "Cut off",
+    "Diverged", "Never counted", "No round", "Ended early", "Abandoned rounds",
+    "Last round cut off", "Too little memory", "Cut off",
 )  # fmt: skip
 """Headings of caveats that begin with a variant's name."""
 NOT_MEANT = "Perhaps not meant"
@@ -43,6 +43,7 @@ def caveats(
         "Never counted": mishaps.unheard(groups),
         "No round": mishaps.roundless(groups),
         "Ended early": mishaps.ended_early(groups),
+        "Abandoned rounds": mishaps.abandoned(groups),
         "Last round cut off": mishaps.after_last_round(groups),
         "Over budget": mishaps.overspent(groups),
         "Too little memory": mishaps.short_of_memory(groups),

@@ -164,6 +164,21 @@ def overspent(groups: Groups) -> list[str]:
     ]
 
 
+def abandoned(groups: Groups) -> list[str]:
+    """Say how many rounds made no model, for too few updates came in time."""
+    told = []
+    for name, runs in groups.items():
+        runs = [run for run in runs if run.finished]
+        if lost := sum(run.summary.get("abandoned_rounds", 0) for run in runs):
+            least = runs[0].written("rounds", "policy")["min_updates"]
+            told.append(
+                f"{name}: {lost:,} of {formats.plural(sum(run.n_rounds for run in runs), 'round')} "
+                f"abandoned, with fewer updates than {least} (`rounds.policy.min_updates`): all "
+                "work for them was in vain."
+            )
+    return _some(told)
+
+
 def short_of_memory(groups: Groups) -> list[str]:
     """Say how many devices, of those that were asked, can't hold the training in memory."""
     told = []

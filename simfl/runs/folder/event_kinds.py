@@ -117,6 +117,10 @@ EVENT_KINDS: Mapping[str, EventKind] = {
         "Updates become a new model; or a round ends in which none did, and the model stays.",
         {"round": _ROUND, "version": "of the model from now on", **_BY_UPDATE},
     ),
+    "abandoned": EventKind(
+        "Too few updates came in a round: the model stays, and who sent one is late.",
+        {"round": _ROUND, "arrived": "updates that came", "needed": "how many it takes"},
+    ),
     "backhaul": EventKind(
         "A model has come from the cloud to an edge server, or from there to the cloud.",
         {

@@ -25,6 +25,7 @@ MEANINGS: dict[str, str] = {
     "virtual_time_s": "when the run ended, virtual seconds",
     "rounds": "that are over, those in which nothing arrived among them",
     "short_rounds": "rounds in which fewer clients took part than were asked for",
+    "abandoned_rounds": "rounds in which fewer updates arrived than are needed (absent: none)",
     "final_accuracy": "at the last evaluation",
     "best_accuracy": "at any evaluation, that of the initial model among them",
     "terminal_accuracy": f"mean over the evaluations of the last {TERMINAL_ROUNDS} rounds (of all, "
@@ -83,7 +84,7 @@ class Summary:
     kinds = frozenset(
         {
             "participation", "round_end", "probed", "idled", "evaluated", "refused", "target",
-            "backhaul",
+            "backhaul", "abandoned",
         }
     )  # fmt: skip
     """Which kinds of events it needs to be told."""
@@ -101,7 +102,7 @@ class Summary:
             map(target_key, targets)
         )
         self.rounds = 0
-        self.short_rounds = 0
+        self.short_rounds = self.abandoned_rounds = 0
         self.last: dict[str, Any] | None = None
         self.best: float | None = None
         self._judged: deque[tuple[int, float]] = deque(maxlen=TERMINAL_ROUNDS)
@@ -128,6 +129,8 @@ class Summary:
                 self.best = max(self.best or 0.0, accuracy)
                 if facts["round"]:  # else before any
                     self._judged.append((facts["round"], accuracy))
+        elif kind == "abandoned":
+            self.abandoned_rounds += 1
         elif kind == "refused":
             self.refused.setdefault(facts["reason"], set()).add(facts["client"])
             self.needed_bytes = facts.get("needs_bytes", self.needed_bytes)
@@ -191,6 +194,8 @@ class Summary:
             "distinct_participants": len(self._participants),
             "participation_gini": gini(list(self._participants.values()), self._clients),
         }
+        if self.abandoned_rounds:
+            result["abandoned_rounds"] = self.abandoned_rounds
         for reason, clients in sorted(self.refused.items()):
             result[f"refused_{reason}"] = len(clients)
         if self.needed_bytes is not None:

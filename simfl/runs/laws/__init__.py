@@ -14,7 +14,15 @@ from simfl.runs.laws.books import (
     trainings,
 )
 from simfl.runs.laws.bytes import bytes_moved, in_flight
-from simfl.runs.laws.clock import clock, deadlines, end, own_deadlines, phases, round_numbers
+from simfl.runs.laws.clock import (
+    abandoned_rounds,
+    clock,
+    deadlines,
+    end,
+    own_deadlines,
+    phases,
+    round_numbers,
+)
 from simfl.runs.laws.energy import energy, power
 from simfl.runs.laws.models import accuracy, staleness
 from simfl.runs.laws.places import one_place, questions
@@ -32,6 +40,7 @@ LAWS: list[Law] = [
     Law("bytes", bytes_moved),
     Law("in flight", in_flight),
     Law("deadlines", deadlines, unknown=own_deadlines),
+    Law("abandoned rounds", abandoned_rounds),
     Law("end", end),
     Law("staleness", staleness),
     Law("energy", energy),

@@ -63,6 +63,7 @@ def phases(records: Records) -> Violations:
 def deadlines(records: Records) -> Violations:
     """Nobody who is late counts as arrived, and nobody in time is called late."""
     shown_s = _first_called_off_s(records)
+    abandoned = {event["round"] for _, event in records.of("abandoned")}
     for number, part in enumerate(records.clients, start=2):
         policy = records.policy(part["round"])
         strict = policy["name"] == "synchronous" and policy.get("enforce", True)
@@ -79,8 +80,29 @@ def deadlines(records: Records) -> Violations:
         due_s, end_s = part["selected_s"] + limit_s, part["upload_end_s"]
         if part["outcome"] == "arrived" and end_s > due_s * (1 + ROUNDING):
             yield Violation(CLIENTS, number, f"arrived at {end_s} s, but was due at {due_s} s")
-        if waits and part["outcome"] == "late" and end_s is not None:
+        if part["round"] in abandoned:
+            if part["outcome"] == "arrived":
+                yield Violation(CLIENTS, number, f"arrived in round {part['round']}, an abandoned")
+        elif waits and part["outcome"] == "late" and end_s is not None:
             yield Violation(CLIENTS, number, f"late, but came at {end_s} s, due at {due_s} s")
+
+
+def abandoned_rounds(records: Records) -> Violations:
+    """A round is abandoned if, and only if, fewer updates come in time than are needed."""
+    told = {event["round"]: (line, event) for line, event in records.of("abandoned")}
+    for line, row in enumerate(records.rounds, start=2):
+        policy = records.policy(row["round"])
+        least = policy.get("min_updates", 1)
+        if row["round"] not in told:
+            counted = row["arrived"] + row["filtered"] + row["discarded"]
+            if 0 < counted < least:
+                yield Violation(ROUNDS, line, f"{counted} updates, but it takes {least}")
+        elif row["arrived"]:
+            yield Violation(ROUNDS, line, "it was abandoned, but updates counted")
+    for line, event in told.values():
+        if event["arrived"] >= event["needed"]:
+            words = f"abandoned with {event['arrived']} of {event['needed']} updates"
+            yield Violation(EVENTS, line, words)
 
 
 def _first_called_off_s(records: Records) -> dict[int, float]:

@@ -3,16 +3,18 @@
 The straggler deadline is FedCore's (Guo et al., section 3.1 and docs/algorithms.md, F.2): the
 percentile of the devices' full-workload times that makes the slowest share of the fleet stragglers.
 Over-selection is that of Bonawitz et al. (2019, arXiv:1902.01046, section 9): ask 130%, keep the
-first 100%.
+first 100%.  So are rounds that are abandoned for want of updates (section 2.2).
 """
 
 import math
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.core.apportion import whole_share
+from simfl.core.circumstances import Circumstances
 from simfl.core.units import Share
 from simfl.sim.policies.base import CallOff, Process, RoundPolicy, policies
 from simfl.sim.server.deadlines import Deadline
@@ -50,6 +52,31 @@ class Synchronous(RoundPolicy):
         description="clients still at work when a round closes: call them off, or use their "
         "updates in the round in which they arrive",
     )
+
+    min_updates: int = Field(
+        1,
+        ge=1,
+        description="a round in which fewer arrive in time is abandoned: the model stays, and they "
+        "are late",
+    )
+
+    @model_validator(mode="after")
+    def _nothing_abandoned_is_carried(self) -> Self:
+        if self.min_updates > 1 and self.late == "carry":
+            raise ValueError(
+                "min_updates: a round without enough updates is abandoned, but `late: carry` "
+                "keeps its updates for the next"
+            )
+        return self
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        yield from super().objections(circumstances)
+        if self.min_updates > circumstances.clients:
+            yield (
+                f"min_updates: {self.min_updates} updates, but a round takes only "
+                f"{circumstances.clients} (`rounds.clients`), so that each would be abandoned"
+            )
 
     @property
     @override
@@ -97,6 +124,7 @@ class Synchronous(RoundPolicy):
                 yield server.call_off(parts)
                 if enough is not None:
                     server.reject_surplus(parts, enough)
+                server.abandon_below(parts, self.min_updates)
                 ended = parts
             else:
                 ended = [part for part in carried + parts if part.over]

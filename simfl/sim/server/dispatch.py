@@ -104,7 +104,17 @@ class Dispatch:
             return
         ties_s = sorted(part.arrived_s for part in arrived)[enough - 1] * (1 - ROUNDING)
         arrived.sort(key=lambda part: (part.arrived_s >= ties_s, part.client))
-        for part in arrived[enough:]:
+        self._call_late(arrived[enough:])
+
+    def abandon_below(self, parts: Iterable[Participation], least: int) -> None:
+        """Call all late who arrived in a round, if they are fewer than `least`."""
+        arrived = [part for part in parts if part.arrived]
+        if len(arrived) < least and least > 1:
+            self.state.note("abandoned", round=self.state.round, arrived=len(arrived), needed=least)
+            self._call_late(arrived)
+
+    def _call_late(self, arrived: Iterable[Participation]) -> None:
+        for part in arrived:
             part.errand.end = "late"
             self.discard(part, "late")
 

@@ -103,6 +103,7 @@ class Server:
         self.closing = self._closing.closing
         self.send_all, self.call_off = dispatch.send_all, dispatch.call_off
         self.discard, self.reject_surplus = dispatch.discard, dispatch.reject_surplus
+        self.abandon_below = dispatch.abandon_below
         self.too_stale = dispatch.too_stale
         self.aggregate = self._aggregation.aggregate
 

@@ -70,6 +70,16 @@ def test_an_oracle_is_said(
     assert "Oracle selector:" in check(write_report([broken_off], tmp_path / "page.html")).words
 
 
+def test_abandoned_rounds_are_told(tmp_path: Path) -> None:
+    policy = {"name": "synchronous", "deadline": {"stragglers": "50%"}, "min_updates": 3}
+    scenario = {**TINY, "rounds": {"clients": 3, "policy": policy, "stop": {"rounds": 4}}}
+    [result] = simfl.run(Scenario.from_dict(scenario), tmp_path, Options(time_only=True))
+    lost = sum(result.rounds["arrived"] == 0)
+    assert lost == result.summary["abandoned_rounds"] > 0
+    told = dict(notes({"v": [result]}))["Abandoned rounds"]
+    assert told.startswith(f"v: {lost} of 4 rounds abandoned, with fewer updates than 3")
+
+
 def test_short_rounds_are_told_with_how_many_devices_a_result_rests_on(tmp_path: Path) -> None:
     run = made_run(tmp_path, "v", 0, [0.5, 0.6, 0.7])
     path = tmp_path / "page.html"

@@ -59,6 +59,19 @@ def test_over_selection_survives_dropouts():
     assert world.rounds[0].end_s == 10  # the last one left is waited for
 
 
+def test_a_round_with_too_few_updates_is_abandoned():
+    """Devices need 3 s, 4 s, 6 s and 10 s, of which 7 s are too few for the last."""
+    fleet = make_fleet(4, [10, 5, 2.5, 1.25], 8000, 8000)
+    world = make(fleet, {"name": "synchronous", "deadline": "7 s", "min_updates": 4}, clients=4)
+    [row] = world.rounds
+    assert (row.end_s, row.arrived, row.late) == (7, 0, 4)
+    assert world.coordinator.computed == []
+    assert row.upload_bytes == 3 * 1000  # they did arrive, in vain
+    assert row.wasted_bytes == row.upload_bytes + row.download_bytes
+    world = make(fleet, {"name": "synchronous", "deadline": "7 s", "min_updates": 3}, clients=4)
+    assert (world.rounds[0].arrived, world.rounds[0].late) == (3, 1)
+
+
 def carry(**options):
     return {"name": "synchronous", "deadline": "12 s", "late": "carry", **options}
 
@@ -126,6 +139,8 @@ def test_no_update_is_lost_or_counted_twice(rates, late, share, deadline, server
         {"deadline": "-3 s"},
         {"late": "keep"},
         {"server_time": "-1 s"},
+        {"min_updates": 0},
+        {"min_updates": 2, "late": "carry"},
     ],
 )
 def test_bad_options_are_refused(bad):
