@@ -5,8 +5,8 @@ and its `flower_clients`.
 Before one of them takes over in a resumed run, `replaying` repeats a log.  `training` trains, with
 
 - `computing`, which has orders computed from `model_versions`;
-- `update_path`: what becomes of an update on its way, and `early`: results a filter had to see;
-- `guarded_aggregator`, which asks the aggregator, and `nonsense`: whom to blame for no numbers;
-- `answers` to probes, and the `outcome` that selectors learn from;
+- `update_path`: what becomes of an update on its way, and the `early_results` that a filter saw;
+- `guarded_aggregator`, which asks the aggregator, and who is to blame for what is `not_finite`;
+- `probe_answers`, and the `outcome` that selectors learn from;
 - `global_model`: how a model is judged and stored, and `diagnostics`: what else is.
 """

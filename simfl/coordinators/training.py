@@ -7,16 +7,16 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.selectors.base import Probe, Reports, View
-from simfl.coordinators.answers import ProbeAnswers
 from simfl.coordinators.base import MODEL, BaseCoordinator, Choosing, moment
 from simfl.coordinators.computing import Computing
 from simfl.coordinators.diagnostics import diagnostics
-from simfl.coordinators.early import EarlyResults
+from simfl.coordinators.early_results import EarlyResults
 from simfl.coordinators.global_model import GlobalModel
 from simfl.coordinators.guarded_aggregator import GuardedAggregator
 from simfl.coordinators.model_versions import ModelVersions
-from simfl.coordinators.nonsense import blame_for_nonsense
+from simfl.coordinators.not_finite import blame_for_not_finite
 from simfl.coordinators.outcome import tell_outcome
+from simfl.coordinators.probe_answers import ProbeAnswers
 from simfl.coordinators.update_path import UpdatePath
 from simfl.core.evaluation import Evaluation
 from simfl.core.readonly import read_only
@@ -53,7 +53,7 @@ class TrainingCoordinator(BaseCoordinator):
         self._computing = Computing(executor, self._versions, self._guarded)
         super().__init__(self._computing.execute, choosing)
         self._executor = executor
-        self._global = model
+        self._global_model = model
         self._nominal = nominal
         self._path = path
         self._early = EarlyResults(self.ledger, self._computing.execute)
@@ -130,7 +130,7 @@ class TrainingCoordinator(BaseCoordinator):
         good, discarded, summed = self._results(updates)
         if discarded:
             clients = [client for client, _ in discarded]
-            blame_for_nonsense(self._executor.task, self._global, clients, round_)
+            blame_for_not_finite(self._executor.task, self._global_model, clients, round_)
         received = self._received(good)
         if self._path.forgers:  # what they send need not be finite
             discarded += [result.order.key for result in received if not is_sound(result)]
@@ -141,7 +141,7 @@ class TrainingCoordinator(BaseCoordinator):
             counting = [self._contribution(r, by_key[r.order.key]) for r in received]
             if contributions := self._path.let_through(counting, round_, self.version):
                 model = self._guarded.next_model(model, contributions, summed, round_)
-                tell_outcome(self._selector, updates, contributions, self._global.layers)
+                tell_outcome(self._selector, updates, contributions, self._global_model.layers)
         counted = {c.result.order.key: c.result.loss for c in contributions}
         facts = Aggregated(
             losses={client: loss for (client, _), loss in counted.items()},
@@ -226,12 +226,12 @@ class TrainingCoordinator(BaseCoordinator):
 
     @override
     def evaluate(self, round_: int) -> Evaluation | None:
-        return self._global.judge(self.model)
+        return self._global_model.judge(self.model)
 
     @override
     def artifacts(self) -> dict[str, bytes]:
         shown = diagnostics(self._selector, self._guarded.aggregator)
-        return {MODEL: self._global.dump(self.model), **shown}
+        return {MODEL: self._global_model.dump(self.model), **shown}
 
     @override
     def state_dict(self) -> dict[str, Any]:

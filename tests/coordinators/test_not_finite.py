@@ -12,7 +12,7 @@ from simfl.components.losses.cross_entropy import CrossEntropy
 from simfl.components.models.mlp import Mlp
 from simfl.components.optimizers.sgd import Sgd
 from simfl.coordinators.global_model import GlobalModel
-from simfl.coordinators.nonsense import blame_for_nonsense
+from simfl.coordinators.not_finite import blame_for_not_finite
 from simfl.core.component import Component
 from simfl.core.evaluation import Evaluation
 from simfl.errors import ComponentError
@@ -39,7 +39,7 @@ def a_users(part: str) -> Component:
 def test_simfls_own_code_diverges_and_users_code_is_to_blame(
     theirs: list[str], loss_at_first: float, blamed: str | None
 ) -> None:
-    """A model and a loss are, if they are nonsense before anything is trained."""
+    """A model and a loss are, if their numbers are not finite before anything is trained."""
     parts = OURS | {part: a_users(part) for part in theirs}
     training = SimpleNamespace(optimizer=parts["optimizer"], loss=parts["loss"])
     task: Any = SimpleNamespace(model=parts["model"], training=training)
@@ -47,4 +47,4 @@ def test_simfls_own_code_diverges_and_users_code_is_to_blame(
     model = GlobalModel(initial, (2,), lambda _: Evaluation(0.5, loss_at_first), np.ndarray.tobytes)
     told = rf"^{blamed}, training clients \[1, 4\] in round 3: expected finite parameters"
     with pytest.raises(ComponentError, match=told) if blamed else nullcontext():
-        blame_for_nonsense(task, model, [4, 1], 3)
+        blame_for_not_finite(task, model, [4, 1], 3)

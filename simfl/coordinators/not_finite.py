@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from simfl.training.task import Task
 
 
-def blame_for_nonsense(
+def blame_for_not_finite(
     task: "Task", model: GlobalModel, clients: Collection[int], round_: int
 ) -> None:
     """Blame users' code for results that are no finite numbers; of simfl's own, they diverged.
