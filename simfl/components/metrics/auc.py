@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.components.data_targets import Targets
-from simfl.components.metrics.answers import scores, truth
 from simfl.components.metrics.base import Better, QualityMetric, quality_metrics
+from simfl.components.metrics.predictions import class_scores, true_classes
 from simfl.core.types import Flags, Floats
 
 
@@ -27,10 +27,10 @@ class Auc(QualityMetric):
 
     @override
     def of(self, outputs: Floats, targets: NDArray[Any]) -> float:
-        true, values = truth(outputs, targets), scores(outputs, targets)
+        true, scores = true_classes(outputs, targets), class_scores(outputs, targets)
         if targets.ndim == 1 and outputs.shape[1] > 1:
-            values = _log_odds(outputs)
-        areas = [_area(values[:, c], true[:, c]) for c in range(true.shape[1])]
+            scores = _log_odds(outputs)
+        areas = [_area(scores[:, c], true[:, c]) for c in range(true.shape[1])]
         known = [area for area in areas if not np.isnan(area)]
         return float(np.mean(known)) if known else float("nan")
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from simfl.components.metrics.answers import said, truth
 from simfl.components.metrics.base import Better, QualityMetric, quality_metrics
+from simfl.components.metrics.predictions import predicted_classes, true_classes
 from simfl.core.types import Floats
 
 
@@ -24,6 +24,6 @@ class BalancedAccuracy(QualityMetric):
 
     @override
     def of(self, outputs: Floats, targets: NDArray[Any]) -> float:
-        given, true = said(outputs, targets), truth(outputs, targets)
+        predicted, true = predicted_classes(outputs, targets), true_classes(outputs, targets)
         samples = true.sum(0)
-        return float(np.mean((given & true).sum(0)[samples > 0] / samples[samples > 0]))
+        return float(np.mean((predicted & true).sum(0)[samples > 0] / samples[samples > 0]))

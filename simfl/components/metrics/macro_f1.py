@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.components.data_targets import Targets
-from simfl.components.metrics.answers import said, truth
 from simfl.components.metrics.base import Better, QualityMetric, quality_metrics
+from simfl.components.metrics.predictions import predicted_classes, true_classes
 from simfl.core.types import Floats
 
 
@@ -27,9 +27,9 @@ class MacroF1(QualityMetric):
 
     @override
     def of(self, outputs: Floats, targets: NDArray[Any]) -> float:
-        given, true = said(outputs, targets), truth(outputs, targets)
-        counted = given.sum(0) + true.sum(0)
-        scores = 2.0 * (given & true).sum(0) / np.maximum(counted, 1)
+        predicted, true = predicted_classes(outputs, targets), true_classes(outputs, targets)
+        counted = predicted.sum(0) + true.sum(0)
+        scores = 2.0 * (predicted & true).sum(0) / np.maximum(counted, 1)
         if targets.ndim == 1:
             scores = scores[counted > 0]
         return float(np.mean(scores)) if len(scores) else float("nan")

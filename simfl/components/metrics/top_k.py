@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.metrics.answers import scores
 from simfl.components.metrics.base import Better, QualityMetric, quality_metrics
+from simfl.components.metrics.predictions import class_scores
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats
 
@@ -36,6 +36,6 @@ class TopK(QualityMetric):
 
     @override
     def of(self, outputs: Floats, targets: NDArray[Any]) -> float:
-        outputs = scores(outputs, targets)
-        right = np.take_along_axis(outputs, targets[:, None], axis=1)
-        return float(((~(outputs <= right)).sum(1) < self.k).mean())
+        scores = class_scores(outputs, targets)
+        right = np.take_along_axis(scores, targets[:, None], axis=1)
+        return float(((~(scores <= right)).sum(1) < self.k).mean())
