@@ -17,10 +17,10 @@ from simfl.components.datasets.rearrange import rearranged
 from simfl.components.datasets.seeded_libraries import seeded_libraries
 from simfl.components.datasets.soundness import require_sound
 from simfl.components.partitions.base import Partition, Source
-from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.component import Component
 from simfl.core.machine.memory import require_memory
+from simfl.core.ownership import users_own
 from simfl.core.readonly import read_only
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds

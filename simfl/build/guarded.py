@@ -9,8 +9,8 @@ import numpy as np
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule
-from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
+from simfl.core.ownership import users_own
 from simfl.core.returned import expect
 from simfl.core.types import Flags, Ids
 from simfl.sim.networks.base import Direction, Links, Network, Transfer

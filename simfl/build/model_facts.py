@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from simfl.components.models import linear_layers
-from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.machine.memory import is_out_of_memory, require_memory
+from simfl.core.ownership import users_own
 from simfl.core.work import FORWARD_UNITS
 from simfl.errors import InputError
 from simfl.scenario.checks import refusal

@@ -11,10 +11,10 @@ from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Report, Reports, Selector, View
 from simfl.coordinators.ledger import Execute, Ledger
-from simfl.core.at_work import names
 from simfl.core.blame import blaming
 from simfl.core.component import overrides
 from simfl.core.labels import gemd
+from simfl.core.ownership import names
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.work import WorkOrder

@@ -6,9 +6,9 @@ import numpy as np
 
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.aggregators.weighting import GroupedSum
-from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.component import overrides
+from simfl.core.ownership import users_own
 from simfl.core.readonly import read_only
 from simfl.core.returned import check_vector, check_weights, expect
 from simfl.core.seeds import Seeds

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from simfl.coordinators.global_model import GlobalModel
-from simfl.core.at_work import names, users_own
+from simfl.core.ownership import names, users_own
 from simfl.errors import ComponentError
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from simfl.core.at_work import Asked, Doing, asking, begin, end, names, users_own
+from simfl.core.at_work import Asked, Doing, asking, begin, end
 from simfl.core.code import SIMFL, users_line
 from simfl.core.component import Component
 from simfl.core.machine.memory import is_out_of_memory
+from simfl.core.ownership import names, users_own
 from simfl.core.returned import Unexpected
 from simfl.errors import ComponentError, SimflError
 

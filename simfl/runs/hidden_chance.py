@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from simfl.core.at_work import names, users_own
 from simfl.core.component import Component
+from simfl.core.ownership import names, users_own
 
 _LOG = logging.getLogger(__name__)
 

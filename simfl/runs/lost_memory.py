@@ -11,8 +11,8 @@ from simfl.components.losses.base import Loss
 from simfl.components.metrics.base import QualityMetric
 from simfl.components.optimizers.base import Optimizer
 from simfl.components.schedules.base import Schedule
-from simfl.core.at_work import names, users_own
 from simfl.core.component import Component
+from simfl.core.ownership import names, users_own
 
 _LOG = logging.getLogger(__name__)
 _FORGETFUL = (Coreset, Loss, Optimizer, QualityMetric, Schedule)

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from simfl.core.at_work import users_own
+from simfl.core.ownership import users_own
 from simfl.runs.inputs import contents
 from simfl.runs.job import Job
 from simfl.runs.options import Options

@@ -12,8 +12,8 @@ from simfl.components.availability.week import in_words, most_at_once, quorum, s
 from simfl.components.compressors.top_k import TopK
 from simfl.components.filters.cmfl import Cmfl
 from simfl.components.models import linear_layers
-from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
+from simfl.core.ownership import users_own
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from simfl.scenario.distributions import Constant, Draw

@@ -12,10 +12,10 @@ from pydantic import BaseModel
 
 from simfl.components.datasets.base import Dataset
 from simfl.components.models.base import Model
-from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture, Circumstances
 from simfl.core.component import Component, overrides
+from simfl.core.ownership import users_own
 from simfl.core.target import metric_of
 from simfl.core.words import owners
 from simfl.errors import InputError, ScenarioError

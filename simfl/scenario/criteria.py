@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from simfl.components.losses.base import Loss, losses
 from simfl.components.metrics.base import BETTER, Better, QualityMetric, quality_metrics
-from simfl.core.at_work import users_own
 from simfl.core.evaluation import Evaluation
+from simfl.core.ownership import users_own
 from simfl.core.target import MetricTarget, metric_of
 from simfl.core.types import Flags
 from simfl.errors import nearest

@@ -11,8 +11,8 @@ from simfl.components.selectors.base import Selector
 from simfl.components.workloads.base import Workload
 from simfl.components.workloads.coreset import CoresetTraining
 from simfl.core.apportion import whole_share
-from simfl.core.at_work import users_own
 from simfl.core.component import overrides
+from simfl.core.ownership import users_own
 from simfl.scenario.distributions import Constant, Draw
 from simfl.scenario.language.place import Location
 from simfl.scenario.scenario import Scenario

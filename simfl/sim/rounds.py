@@ -9,8 +9,9 @@ from typing import Any
 import simpy
 
 from simfl.components.workloads.base import Workload
-from simfl.core.at_work import Doing, asking, users_own
+from simfl.core.at_work import Doing, asking
 from simfl.core.blame import blaming
+from simfl.core.ownership import users_own
 from simfl.core.returned import expect
 from simfl.sim.policies.base import Process, RoundPolicy
 from simfl.sim.server.server import Server

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 
 from simfl.components.losses.base import Loss
-from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.evaluation import Evaluation
+from simfl.core.ownership import users_own
 from simfl.core.readonly import read_only
 from simfl.core.returned import expect
 from simfl.core.types import Floats, Params

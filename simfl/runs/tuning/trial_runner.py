@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simfl.core.arguments import called
-from simfl.core.at_work import users_own
+from simfl.core.ownership import users_own
 from simfl.core.target import MetricTarget
 from simfl.errors import InputError, ScenarioError
 from simfl.runs.job import Job, jobs

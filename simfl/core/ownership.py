@@ -1,0 +1,22 @@
+"""Whose a component is, simfl's own or its users', and what messages call it."""
+
+import re
+from collections.abc import Sequence
+
+from simfl.core.component import Component
+
+
+def users_own(components: Sequence[Component]) -> list[Component]:
+    """Return those that are not simfl's but its users'."""
+    return [part for part in components if not type(part).__module__.startswith("simfl.")]
+
+
+def names(components: Sequence[Component]) -> str:
+    """Return what messages call them: the users' among them, else the first."""
+    named = users_own(components) or components[:1]
+    return " or ".join(f"{_kind(component)} {component.name!r}" for component in named)
+
+
+def _kind(component: Component) -> str:
+    base = next(kind for kind in type(component).__mro__ if Component in kind.__bases__)
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", base.__name__).lower()
