@@ -3,44 +3,22 @@
 import importlib
 import inspect
 import pkgutil
-import re
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, Generic, TypeVar, cast
 
-from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic_core import CoreSchema
 
 from simfl.core.code import NotImported, import_failure, message_with_line, named_class, own_file
 from simfl.core.component import Component
+from simfl.core.named_options import COMPONENT, glued_name, nested
 from simfl.core.plugins import Plugins
 from simfl.core.units import as_text
 from simfl.errors import InputError, NameNotFound
 
-NESTED = "component_options"
-"""Type of the pydantic error that carries a component's own errors, for the reader to unfold."""
-COMPONENT = "x-component"
-"""Stands in a JSON Schema for one kind of component until all of them are written out."""
-
-
-def nested(message: str, model: type[BaseModel], error: ValidationError) -> PydanticCustomError:
-    """Return the error that carries what is wrong with the options of a `model`."""
-    errors = error.errors(include_url=False)
-    return PydanticCustomError(
-        NESTED, "{message}", {"message": message, "model": model, "errors": errors}
-    )
-
-
 C = TypeVar("C", bound=Component)
 T = TypeVar("T", bound=Component)
-
-
-def glued_name(options: Mapping[Any, Any]) -> str:
-    """Return the key that has a component's name in it, such as ``name:sgd`` ("": there is none).
-
-    YAML takes it for one where no space follows the colon.
-    """
-    return next((key for key in map(str, options) if re.match(r"name[:=]\S", key)), "")
 
 
 class Registry(Generic[C]):

@@ -13,7 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, cast
 
-from simfl.core.registry import glued_name
+from simfl.core.named_options import glued_name
 from simfl.core.words import numbered
 from simfl.errors import MEANT, ScenarioError, nearest
 from simfl.scenario.bundles import BUNDLES, filled_in

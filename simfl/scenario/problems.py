@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from simfl.core.registry import NESTED
+from simfl.core.named_options import NESTED
 from simfl.scenario.document import Document, within
 from simfl.scenario.fields import by_name, mapping_at
 from simfl.scenario.hints import Unknown, describes

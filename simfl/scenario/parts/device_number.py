@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
 
-from simfl.core.registry import COMPONENT, nested
+from simfl.core.named_options import COMPONENT, nested
 from simfl.core.units import (
     COMPUTE,
     DATA_RATE,

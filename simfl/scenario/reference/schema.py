@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-from simfl.core.registry import COMPONENT, Registry
+from simfl.core.named_options import COMPONENT
+from simfl.core.registry import Registry
 from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.parts.catalogue import catalogue
 from simfl.scenario.parts.experiment import Experiment

@@ -14,7 +14,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from simfl.core.registry import nested
+from simfl.core.named_options import nested
 from simfl.core.types import Floats
 from simfl.core.units import DURATION, Duration, Percent, Quantity, format_quantity
 from simfl.core.units.dimensions import SHORTEST_S
