@@ -6,9 +6,14 @@ from collections.abc import Sequence
 from simfl.core.component import Component
 
 
+def is_simfls(kind: type) -> bool:
+    """Return whether a class is simfl's own."""
+    return kind.__module__.startswith("simfl.")
+
+
 def users_own(components: Sequence[Component]) -> list[Component]:
     """Return those that are not simfl's but its users'."""
-    return [part for part in components if not type(part).__module__.startswith("simfl.")]
+    return [part for part in components if not is_simfls(type(part))]
 
 
 def names(components: Sequence[Component]) -> str:

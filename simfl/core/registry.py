@@ -13,6 +13,7 @@ from pydantic_core import CoreSchema
 from simfl.core.code import NotImported, import_failure, message_with_line, named_class, own_file
 from simfl.core.component import Component
 from simfl.core.named_options import COMPONENT, glued_name, nested
+from simfl.core.ownership import is_simfls
 from simfl.core.plugins import Plugins
 from simfl.core.units import as_text
 from simfl.errors import InputError, NameNotFound
@@ -195,7 +196,7 @@ class Registry(Generic[C]):
         except ValidationError as error:
             raise nested(f"{self.kind} {name!r} has wrong options", component, error) from None
         except (Exception, SystemExit) as error:
-            if component.__module__.startswith("simfl."):
+            if is_simfls(component):
                 raise
             raised = f"{type(error).__name__}: {message_with_line(error)}"
             raise InputError(f"{self.kind} {name!r} can't be made: {raised}") from error

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from simfl.core.code import is_code
 from simfl.core.files import similar_file
+from simfl.core.ownership import is_simfls
 from simfl.scenario.document import files_named
 from simfl.scenario.language.place import Location
 from simfl.scenario.paths import registry_at
@@ -77,7 +78,7 @@ def _reads(data: Mapping[str, object], path: Location) -> bool:
     if not isinstance(name, str) or is_code(name) or name not in registry.names():
         return False
     kind = registry.get(name)
-    return kind.__module__.startswith("simfl.") and path[-1] in kind.model_fields
+    return is_simfls(kind) and path[-1] in kind.model_fields
 
 
 def _is_told(path: Location, told: Sequence[Problem]) -> bool:
