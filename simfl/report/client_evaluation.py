@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from simfl.report import formats
 from simfl.report.comparison.cells import difference_text, figure_text
 from simfl.report.text_page import TextPage
+from simfl.runs.client_evaluation import ClientEvaluation, Spread
 from simfl.runs.fine_tune import FineTuning
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.metric import Unit
 from simfl.runs.results.statistics import Figure
-from simfl.runs.served import ClientEvaluation, Spread
 
 HEADS: tuple[str, ...] = ("", "clients", "mean", "all samples", "std", "worst tenth", "best tenth")
 OVER_SEEDS: tuple[str, ...] = ("", "seeds", "mean", "std", "worst tenth", "best tenth")

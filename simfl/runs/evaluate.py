@@ -19,13 +19,13 @@ from simfl.core.evaluation import Evaluation
 from simfl.core.files import failure
 from simfl.core.types import Floats, Params
 from simfl.errors import InputError
+from simfl.runs.client_evaluation import ClientEvaluation
 from simfl.runs.fine_tune import FineTuning, alone, fine_tuned
 from simfl.runs.folder.stages import stages
 from simfl.runs.inputs import changed
 from simfl.runs.options import Options
 from simfl.runs.results.result import RunResult
 from simfl.runs.run import builder_of
-from simfl.runs.served import ClientEvaluation
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,4 +1,4 @@
-"""How well a final model serves each client: what came of judging it."""
+"""How well a final model serves each client: the spread over clients, and a row per client."""
 
 import math
 from collections.abc import Iterator
