@@ -24,12 +24,12 @@ from simfl.runs.folder.folder import (
 from simfl.runs.folder.recorder import Recorder
 from simfl.runs.folder.stages import rule_changes
 from simfl.runs.folder.summary import Summary
-from simfl.runs.hidden_chance import telling_of_hidden_chance
-from simfl.runs.lost_memory import telling_of_lost_memory
+from simfl.runs.hidden_randomness import telling_of_hidden_randomness
 from simfl.runs.privacy import privacy_spent
 from simfl.runs.progress import Reporter
 from simfl.runs.recorded_server import recorded_server
 from simfl.runs.results.result import RunResult
+from simfl.runs.unsaved_state import telling_of_unsaved_state
 from simfl.scenario.checks import components
 from simfl.sim.rounds import main
 from simfl.sim.server.server import Server
@@ -69,7 +69,7 @@ def simulate(
     rules = [builder, *(later for _, later in forks)]
     parts = [part for stage in rules for _, part in components(stage.scenario)]
     noting = _noting_failure(folder, timeline, summary, parts)
-    with noting, telling_of_hidden_chance(parts), telling_of_lost_memory(parts):
+    with noting, telling_of_hidden_randomness(parts), telling_of_unsaved_state(parts):
         with closing(Recorder(folder, builder.settings.metrics)) as recorder:
             server, answers = recorded_server(folder, builder, timeline, recorder, every_s)
             timeline.listen(summary.listen, summary.kinds)

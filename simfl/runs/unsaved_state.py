@@ -1,4 +1,4 @@
-"""What users' components remember where nothing is kept: no checkpoint has it."""
+"""State of users' components of a kind whose state no checkpoint has: it is lost."""
 
 import logging
 import pickle
@@ -15,23 +15,23 @@ from simfl.core.component import Component
 from simfl.core.ownership import names, users_own
 
 _LOG = logging.getLogger(__name__)
-_FORGETFUL = (Coreset, Loss, Optimizer, QualityMetric, Schedule)
+_STATELESS = (Coreset, Loss, Optimizer, QualityMetric, Schedule)
 """Kinds that a replay does not ask again, and that workers ask too, now this one, now that."""
 
 
 @contextmanager
-def telling_of_lost_memory(components: Sequence[Component]) -> Iterator[None]:
+def telling_of_unsaved_state(components: Sequence[Component]) -> Iterator[None]:
     """Warn, once the body is done or has failed, if one of users' `components` remembers something.
 
     It is seen in this process alone.
     """
-    own = [part for part in users_own(components) if isinstance(part, _FORGETFUL)]
-    before = [_memory(part) for part in own]
+    own = [part for part in users_own(components) if isinstance(part, _STATELESS)]
+    before = [_state(part) for part in own]
     try:
         yield
     finally:
         for part, then in zip(own, before, strict=True):
-            now = _memory(part)
+            now = _state(part)
             if changed := [name for name in now if now[name] != then.get(name)]:
                 _tell(names([part]), ", ".join(changed))
 
@@ -48,12 +48,12 @@ def _tell(who: str, attributes: str) -> None:
     )
 
 
-def _memory(component: Component) -> dict[str, object]:
+def _state(component: Component) -> dict[str, object]:
     """Return what the private attributes of a component hold, as something to be compared."""
-    memory: dict[str, object] = {}
+    state: dict[str, object] = {}
     for name, value in (component.__pydantic_private__ or {}).items():
         try:
-            memory[name] = pickle.dumps(value)
+            state[name] = pickle.dumps(value)
         except Exception:  # there is no telling
-            memory[name] = None
-    return memory
+            state[name] = None
+    return state

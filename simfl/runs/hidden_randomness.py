@@ -1,4 +1,4 @@
-"""Chance that no seed decides: what users' components draw from the global state of libraries."""
+"""Randomness that no seed decides: what users' components draw from libraries' global states."""
 
 import logging
 import random  # noqa: TID251  # it is looked at, not drawn from
@@ -17,7 +17,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @contextmanager
-def telling_of_hidden_chance(components: Sequence[Component]) -> Iterator[None]:
+def telling_of_hidden_randomness(components: Sequence[Component]) -> Iterator[None]:
     """Warn, once the body is done, if one of users' `components` has probably drawn from such.
 
     It is seen in this process alone, and costs two looks at each generator.
