@@ -9,8 +9,8 @@ import numpy as np
 from simfl.components.selectors.base import Selector
 from simfl.core.component import overrides
 from simfl.core.words import numbered
+from simfl.scenario.incompatible_parts import Objection
 from simfl.scenario.scenario import Scenario
-from simfl.scenario.whole import Objection
 from simfl.sim.fleet import Fleet
 from simfl.sim.policies.base import RoundPolicy
 from simfl.sim.server.server import Server

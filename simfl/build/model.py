@@ -14,8 +14,8 @@ from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Params
 from simfl.scenario.checks import refusal, set_weights
+from simfl.scenario.incompatible_parts import Objection
 from simfl.scenario.scenario import Scenario
-from simfl.scenario.whole import Objection
 from simfl.training.executors.base import Executor
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from simfl.errors import InputError
 from simfl.runs.options import Options
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refusal
-from simfl.scenario.whole import Objection
+from simfl.scenario.incompatible_parts import Objection
 from simfl.training.executors.base import Executor
 
 THEIRS = "what Flower's clients learn and send is theirs"

@@ -1,7 +1,7 @@
 """What can't go together, whoever asks: reading a scenario, looking at it, or running it.
 
 Components say themselves what they can't go with (`Component.objections`); here they are asked, and
-what they say is given its place.  What concerns no component is in `whole`.
+what they say is given its place.  What concerns no component is in `incompatible_parts`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,10 +20,10 @@ from simfl.core.target import metric_of
 from simfl.core.words import owners
 from simfl.errors import InputError, ScenarioError
 from simfl.scenario.document import Document
+from simfl.scenario.incompatible_parts import Objection, incompatible_parts
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.problems import Problem, lost_folder, report
-from simfl.scenario.whole import Objection, of_the_whole
 
 if TYPE_CHECKING:
     from torch import nn
@@ -109,7 +109,7 @@ def objections(
     """
     model = _Model(scenario)
     facts = circumstances(scenario, trains, model if look else None)
-    yield from of_the_whole(scenario, facts)
+    yield from incompatible_parts(scenario, facts)
     for path, component in components(scenario):
         yield from ((path, message) for message in _asked(component, facts))
     if look and is_to_be_built(scenario.model):

@@ -3,9 +3,9 @@
 from simfl.core.arguments import called
 from simfl.errors import InputError, ScenarioError
 from simfl.scenario import Scenario
+from simfl.scenario.incompatible_parts import why_no_objective
 from simfl.scenario.parts.tune import Tune
 from simfl.scenario.privacy import why_no_epsilon
-from simfl.scenario.whole import why_no_objective
 
 
 def looked_for(scenario: Scenario, source: str, variant: str | None) -> Tune:

@@ -24,7 +24,7 @@ _JUDGES = re.compile(r"training(\.loss\b|$)|evaluation\b")
 """Paths that say by what models are judged."""
 
 
-def of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
+def incompatible_parts(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
     """Yield what concerns no component alone."""
     yield from _of_rounds(scenario, facts)
     if scenario.rounds.policy.has_edges:
