@@ -22,11 +22,11 @@ from benchmarks.training import WORKLOADS, Contest
 from simfl.core.types import Floats
 from simfl.core.work import OrderBatch, WorkOrder, WorkResult
 from simfl.training import program
-from simfl.training.card import settle
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.sums import Sum
 from simfl.training.flat import build
 from simfl.training.flops import training_flops
+from simfl.training.gpu import use_exact_algorithms
 from simfl.training.kernels import Kernel, LoopKernel, recorded
 
 NOTES = (
@@ -168,7 +168,7 @@ def main() -> None:
     if not torch.cuda.is_available():
         parser.error("PyTorch sees no GPU here")
     torch.set_num_threads(1)
-    settle()
+    use_exact_algorithms()
     peak = product_flops()
     tables = known("gpu")
     for name in options.only:

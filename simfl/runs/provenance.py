@@ -81,7 +81,7 @@ def _of_own_metrics(scenario: Scenario) -> dict[str, Any]:
 def _gpu(device: str) -> dict[str, str]:
     if device == "cpu":
         return {}
-    from simfl.training.card import name_of
+    from simfl.training.gpu import name_of
 
     return {"gpu": name} if (name := name_of(device)) else {}
 

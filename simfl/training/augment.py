@@ -10,7 +10,7 @@ import torch
 
 from simfl.components.local_training import Augmentation
 from simfl.core.seeds import generator
-from simfl.training.card import sent
+from simfl.training.gpu import sent
 from simfl.training.passes import Segment
 
 

@@ -16,9 +16,9 @@ from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids, Params
 from simfl.core.work import NO_MODEL, OrderBatch, Purpose, WorkOrder, WorkResult
 from simfl.errors import InputError
-from simfl.training.card import sent
 from simfl.training.evaluate import hold
 from simfl.training.features import sample_features
+from simfl.training.gpu import sent
 from simfl.training.kernels import Lane
 from simfl.training.measure import mean_gradient, measure
 from simfl.training.passes import Segment, coreset_segment, full_segment

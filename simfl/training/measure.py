@@ -14,9 +14,9 @@ from simfl.components.selectors.base import Report
 from simfl.core.types import Floats, Params
 from simfl.core.work import MiniBatch
 from simfl.errors import InputError
-from simfl.training.card import sent
 from simfl.training.evaluate import forward, hold, row_losses
 from simfl.training.flat import trained
+from simfl.training.gpu import sent
 from simfl.training.linear_calls import profile_layer
 from simfl.training.program import Program, program_of
 from simfl.training.task import Task

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from simfl.core.types import Params
-from simfl.training import card
+from simfl.training import gpu
 from simfl.training.batch_norm import has_batch_norm
 from simfl.training.compilable import is_compilable
 from simfl.training.flat import Layout, copied
@@ -33,7 +33,7 @@ class Program:
     def __init__(self, task: Task) -> None:
         self.device = torch.device(task.device)
         if self.device.type == "cuda":
-            card.settle()
+            gpu.use_exact_algorithms()
         self._task = task.without_data()
         self.module = self._module()
         self.channels_last = is_channels_last(self.module, self.device)

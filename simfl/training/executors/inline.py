@@ -32,18 +32,18 @@ class Inline(Executor):
 
     @override
     def worth_adding_up(self, models: int, model_bytes: int) -> bool:
-        return self._on_card or super().worth_adding_up(models, model_bytes)
+        return self._on_gpu or super().worth_adding_up(models, model_bytes)
 
     @override
     def _sum(self, batch: OrderBatch, weights: Floats) -> Sum:
-        if not (self._on_card and weights.any()):
+        if not (self._on_gpu and weights.any()):
             return super()._sum(batch, weights)
-        from simfl.training.card import models_at_once
-        from simfl.training.executors.card_sums import add_up_on_card
+        from simfl.training.executors.gpu_sums import add_up_on_gpu
+        from simfl.training.gpu import models_at_once
 
         at_once = models_at_once(self.task.device, batch.model_bytes)
-        return add_up_on_card(self.task, batch, weights, at_once)
+        return add_up_on_gpu(self.task, batch, weights, at_once)
 
     @property
-    def _on_card(self) -> bool:
+    def _on_gpu(self) -> bool:
         return self.task.device != "cpu"

@@ -1,6 +1,6 @@
 """Any module on a GPU: one client's step, recorded once and replayed on several streams.
 
-Started one by one, the operations of a small model's step take the processor longer than the card
+Started one by one, the operations of a small model's step take the processor longer than the GPU
 needs to run them; a recording (a CUDA graph) starts all of them at once.  Clients train side by
 side, each at a seat of its own.  No operation ever sees two clients, so a lane's bits can't depend
 on its company.
@@ -21,7 +21,7 @@ from simfl.training.tokens import example_input
 
 SEATS = 16
 """Clients that train side by side, at most."""
-CARD_SHARE = 4
+GPU_SHARE = 4
 """For another seat this many times as much must be free as the last one took."""
 WIDTHS = 4
 """Widths of batches whose seats are kept."""
@@ -102,7 +102,7 @@ class RecordedKernel(Kernel):
 
     def _has_room(self) -> bool:
         """Whether there is room for one more seat like the last one."""
-        return free_bytes(self._device) > CARD_SHARE * self._seat_bytes
+        return free_bytes(self._device) > GPU_SHARE * self._seat_bytes
 
     def _clear(self) -> None:
         """Give all seats back, once nobody works at them."""
@@ -112,7 +112,7 @@ class RecordedKernel(Kernel):
 
 
 def free_bytes(device: torch.device) -> int:
-    """Return how much of a card's memory is free (of a CPU: no matter)."""
+    """Return how much of a GPU's memory is free (of a CPU: no matter)."""
     return int(torch.cuda.mem_get_info(device)[0]) if device.type == "cuda" else 1
 
 

@@ -14,8 +14,8 @@ from torch import nn
 
 from simfl.components.local_training import LocalTraining
 from simfl.training.augment import Augmenter
-from simfl.training.card import sent
 from simfl.training.flat import Layout, trained
+from simfl.training.gpu import sent
 from simfl.training.kernels.base import Lane
 from simfl.training.kernels.optimize import LaneOptimizer
 from simfl.training.kernels.steps import filled_up

@@ -11,7 +11,7 @@ from simfl.components.models.base import Model
 from simfl.components.optimizers.adam import Adam
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import Plan
-from simfl.training import card
+from simfl.training import gpu
 from simfl.training.flat import build
 from simfl.training.kernels import LoopKernel, choose_kernel, recorded
 from simfl.training.kernels.recorded import RecordedKernel, can_record
@@ -59,7 +59,7 @@ MODELS = [
 @pytest.fixture(autouse=True)
 def _settled():
     if torch.cuda.is_available():
-        card.settle()
+        gpu.use_exact_algorithms()
 
 
 def trained(kernel, task, lanes, device):
@@ -121,7 +121,7 @@ def test_blocks_of_steps_and_augmented_images(device, monkeypatch):
 
 
 @pytest.mark.parametrize(("seat_bytes", "count"), [(25, 1), (15, 3), (1, 16)])
-def test_seats_are_as_many_as_the_card_has_room_for(monkeypatch, seat_bytes, count):
+def test_seats_are_as_many_as_the_gpu_has_room_for(monkeypatch, seat_bytes, count):
     """Of 100 bytes each takes some; another is made where four times as much is free."""
     seats = []
 

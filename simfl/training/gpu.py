@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 
-def settle() -> None:
+def use_exact_algorithms() -> None:
     """Let PyTorch use, on GPUs, only algorithms that are exact and repeat their bits.
 
     Convolutions otherwise round their inputs to 10 bits (TF32), and sums depend on who comes

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # PyTorch is imported late: listing executors must not wait f
     from simfl.training.task import Task
 
 
-class CardSum:
+class GpuSum:
     """A `GroupedSum` of tensors, to the same bits: no product is fused with an addition."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class CardSum:
         self._group, self._terms = None, 0
 
 
-def add_up_on_card(task: "Task", batch: OrderBatch, weights: Floats, at_once: int) -> Sum:
+def add_up_on_gpu(task: "Task", batch: OrderBatch, weights: Floats, at_once: int) -> Sum:
     """Do what `sums.add_up` does on the GPU, which then knows the total: float32, from float64.
 
     Args:
@@ -66,7 +66,7 @@ def add_up_on_card(task: "Task", batch: OrderBatch, weights: Floats, at_once: in
     from simfl.training.local import train
     from simfl.training.program import program_of
 
-    total, results, discarded = CardSum(), list[WorkResult](), list[OrderKey]()
+    total, results, discarded = GpuSum(), list[WorkResult](), list[OrderKey]()
     places = range(len(batch.orders))
     for first in places[::at_once]:
         part = slice(first, first + at_once)

@@ -8,7 +8,7 @@ import torch
 
 from simfl.components.aggregators.weighting import GroupedSum
 from simfl.core.work import NO_MODEL, OrderBatch
-from simfl.training.executors.card_sums import CardSum, add_up_on_card
+from simfl.training.executors.gpu_sums import GpuSum, add_up_on_gpu
 from simfl.training.executors.inline import Inline
 from tests.training.learning_stubs import Perceptron, initial, make_orders, make_task
 
@@ -29,7 +29,7 @@ def test_the_same_bits_as_in_numpy(device, terms):
     spread = np.exp2(rng.integers(-140, 120, size=(terms, 5000)))  # numbers of any size
     models = (rng.normal(size=spread.shape) * spread).astype(np.float32)
     models[:, 0] = -0.0
-    here, there = GroupedSum(), CardSum()
+    here, there = GroupedSum(), GpuSum()
     for weight, model in zip(weights.tolist(), models, strict=True):
         here.add(weight, model)
         there.add(weight, torch.from_numpy(model).to(device))
@@ -57,7 +57,7 @@ def test_models_that_stay_there_make_the_model_of_those_that_come_back(device, a
     executor = Inline()
     executor.start(task)
     results = executor.train(batch)
-    found = add_up_on_card(task, batch, weights, at_once)
+    found = add_up_on_gpu(task, batch, weights, at_once)
     trained = [place for place in nonsense if SIZES[place]]  # the others return what they were sent
     assert found.discarded == [orders[place].key for place in trained]
     assert [repr(result) for result in found.results] == [
