@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from simfl.core.component import Component
-from simfl.core.units.quantity import BETWEEN, NUMBERS
+from simfl.core.units.unit_hints import BETWEEN, NUMBERS
 from simfl.core.words import LONGEST_TEXT
 from simfl.errors import MEANT, NameNotFound, nearest
 from simfl.scenario.fields import option_names, takes, with_unit

@@ -6,20 +6,12 @@ without a unit is an error that says which units fit.
 
 import math
 import re
-from difflib import get_close_matches
 from fractions import Fraction
 from itertools import pairwise
 
-from simfl.core.units.dimensions import (
-    COMPUTE,
-    DIMENSIONS,
-    DURATION,
-    ENERGY,
-    FLOP_RATE,
-    SAMPLE_RATE,
-    Dimension,
-)
-from simfl.core.units.factors import factor_of, resolve, spelt_out
+from simfl.core.units.dimensions import COMPUTE, FLOP_RATE, SAMPLE_RATE, Dimension
+from simfl.core.units.factors import factor_of
+from simfl.core.units.unit_hints import fitting, unit_hint
 from simfl.errors import UnitError
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?"
@@ -28,13 +20,8 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?"
 _TERM = re.compile(rf"\s*((?>{NUMBER}))\s*([a-zµμ]+)", re.IGNORECASE)
 _SUM = re.compile(rf"(?:{_TERM.pattern}){{2,}}\s*", re.IGNORECASE)
 _QUANTITY = re.compile(rf"\s*({NUMBER}|[-+]?\.?(?:inf|nan)\b)\s*(\S.*?)?\s*", re.IGNORECASE)
-BETWEEN = "[ ,_']"
-"""What some write between digits."""
-NUMBERS = "; numbers have a decimal point, and nothing else between their digits"
 LONGEST = 100
 """Characters of a quantity, at most."""
-_PREFIXES = {"kilo": "k", "mega": "M", "giga": "G", "tera": "T"}
-_BITS_OR_BYTES = re.compile(r"([kKmMgGtT]i?)?b(/[a-z]+|ps)?")
 
 
 def parse_quantity(value: object, dimension: Dimension, *, unlimited: bool = False) -> float:
@@ -84,7 +71,9 @@ def parse_unit(unit: str, dimension: Dimension) -> float:
     factor = factor_of(unit.strip(), dimension) if unit.strip() else None
     if factor is None:
         known = unit.strip() and not re.match(r"[-+.\d]", unit.strip())
-        hint = _hint("1", unit.strip(), dimension) if known else f"; one of: {_fitting(dimension)}"
+        hint = (
+            unit_hint("1", unit.strip(), dimension) if known else f"; one of: {fitting(dimension)}"
+        )
         raise UnitError(f"expected a unit of {dimension.name}, got {unit!r}{hint}")
     return float(factor)
 
@@ -109,7 +98,7 @@ def _terms(value: object, dimension: Dimension) -> list[tuple[str, Fraction]]:
             raise UnitError(f"{expected}, got {value!r}; {add_unit}")
         factor = factor_of(unit, dimension)
         if factor is None:
-            raise UnitError(f"{expected}, got {value!r}{_hint(number, unit, dimension)}")
+            raise UnitError(f"{expected}, got {value!r}{unit_hint(number, unit, dimension)}")
         terms.append((number, factor))
     if any(before <= after for (_, before), (_, after) in pairwise(terms)):
         raise UnitError(
@@ -158,78 +147,6 @@ def _length(number: str) -> int:
 
 def _bare(dimension: Dimension) -> str:
     return dimension.name.split(" ", 1)[1]
-
-
-def _hint(number: str, unit: str, dimension: Dimension) -> str:
-    """Say what is wrong with a unit that does not fit."""
-    if re.match(rf"{BETWEEN}?\d", unit):
-        return NUMBERS
-    if dimension.sum_example and re.match(r"[a-zµμ]+[\s,]*\d", unit, re.IGNORECASE):
-        return f"; several units are written such as '{dimension.sum_example}'"
-    return (
-        _conversion(number, unit, dimension)
-        or _of_another_kind(unit, dimension)
-        or _other_spelling(unit)
-        or _near_miss(unit, dimension)
-        or f"; unknown unit {unit!r}, expected one of: {_fitting(dimension)}"
-    )
-
-
-def _fitting(dimension: Dimension) -> str:
-    return ", ".join(dimension.units)
-
-
-def _conversion(number: str, unit: str, dimension: Dimension) -> str:
-    """Say how to write what somebody may mean by a unit of something else, if that is known."""
-    if dimension.base == DURATION.base and unit in ("m", "M"):
-        return f"; {unit!r} may mean minutes, months or metres: write '{number} min' for minutes"
-    if dimension.base == ENERGY.base and (charge := re.fullmatch("(m?)Ah", unit)):
-        return (
-            f"; {unit!r} is a charge: times the voltage it is an energy, such as {number} {unit} "
-            f"x 3.85 V = {float(number) * 3.85:g} {charge[1]}Wh"
-        )
-    return ""
-
-
-def _of_another_kind(unit: str, dimension: Dimension) -> str:
-    """Say what a unit is of, if it is one."""
-    if (known_unit := resolve(unit)) is None:
-        return ""
-    for other in DIMENSIONS:
-        base = resolve(other.base)
-        if base is not None and base[1] == known_unit[1] and other.base != dimension.base:
-            also = f" in {other.base}" if other.name == dimension.name else ""
-            return f", {other.name}{also}; units that fit: {_fitting(dimension)}"
-    meant = f"; did you mean '{unit}/s'?" if factor_of(f"{unit}/s", dimension) else ""
-    return f"{meant}; units that fit: {_fitting(dimension)}"
-
-
-def _other_spelling(unit: str) -> str:
-    """Say how bits, bytes and rates are written, if a unit is one of theirs elsewhere."""
-    if match := _BITS_OR_BYTES.fullmatch(unit):
-        prefix, per = (match[1] or "").replace("K", "k").replace("m", "M"), match[2] or ""
-        per = "/s" if per == "ps" else per
-        return f"; {unit!r} may mean bits or bytes: write '{prefix}bit{per}' or '{prefix}B{per}'"
-    if unit.endswith("ps") and resolve(per_second := f"{unit.removesuffix('ps')}/s") is not None:
-        return f"; write '{per_second}'"
-    if unit.startswith("KB"):
-        return f"; {unit!r} is ambiguous: write 'kB' (1000 bytes) or 'KiB' (1024 bytes)"
-    return ""
-
-
-def _near_miss(unit: str, dimension: Dimension) -> str:
-    """Say which unit may be meant by one that is written out, or misspelt."""
-    words = re.sub("kilo|mega|giga|tera", lambda word: _PREFIXES[word[0]], unit.lower())
-    words = re.sub("bytes?", "B", words)
-    words = re.sub(r"^([mnuµμ])secs?$", r"\1s", words)
-    if words != unit.lower() and factor_of(words, dimension) is not None:
-        return f"; unknown unit {unit!r}, did you mean {words!r}?"
-    known = {name.lower(): name for name in (*dimension.units, *spelt_out(dimension))}
-    # Short units resemble each other by chance: nobody who writes `ks` means `us`.
-    cutoff = 0.7 if len(unit) > 2 else 1.0
-    if close := get_close_matches(unit.lower(), known, n=1, cutoff=cutoff):
-        return f"; unknown unit {unit!r}, did you mean '{known[close[0]]}'?"
-    return ""
 
 
 _EITHER_RATE = Dimension(
