@@ -1,4 +1,13 @@
-"""What a researcher looks at: pages, timelines, plots, comparisons, and the calls of a notebook."""
+"""What a researcher looks at: pages, timelines, plots, comparisons, and the calls of a notebook.
+
+- `run` is `simfl.run`, `flower` is `simfl.run_flower`, and `progress` what is shown meanwhile; they
+  return `results`, which show themselves.
+- Pictures: a `page` has `charts` with `axes` of `measures`, `plot` makes `figures` for papers, and
+  a `timeline` is for Perfetto; a `calibration_picture` shows how well a calibration fits.
+- Text, a `text_page` of some `width`, with numbers in `formats`: a `comparison`, an `explanation`,
+  a `client_evaluation`, a `fleet`, a `partition`.
+- `caveats` are what makes numbers other than they look; that runs are `forked` is told, too.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,1 +1,11 @@
-"""What to train and what came of it: the one local-training program and its measures (torch)."""
+"""What to train and what came of it: the one local-training program and its measures (torch).
+
+Whoever trains calls `local`, in one of the `executors`: `lane_training` has a cohort's `passes`
+over its `data` run by one of the `kernels`, with `augment`ed images, and coresets by `features`.
+`evaluate` judges models, and `measure` is what clients report without training.
+
+- A `task` is what is trained, and a `program` what is built for it once, on a CPU or a `gpu`.
+- A model is `flat`, with `batch_norm` of its own kind, and kept in a `model_file`.
+- What is known of it beforehand: its `architecture`, `flops`, `memory`, `linear_calls`, whether it
+  takes `tokens` and is `compilable`.
+"""
