@@ -21,7 +21,17 @@ def pooled(corpus: Corpus) -> Corpus:
 def hold_out(
     corpus: Corpus, dealt: list[Ids], test_share: float, seeds: Seeds
 ) -> tuple[Corpus, list[Ids]]:
-    """Cut a test part from each client's own rows; the test set is their union."""
+    """Cut a test part from each client's own rows; the test set is their union.
+
+    Args:
+        corpus: the data set.
+        dealt: `(m,)` each client's rows of its training samples.
+        test_share: of them that are for testing.
+        seeds: the run's root of randomness.
+
+    Returns:
+        The data set with that test set, and each client's `(m,)` rows to train on.
+    """
     train, test = [], []
     for client, rows in enumerate(dealt):
         shuffled = rows[seeds.stream("data", "hold_out", client).permutation(len(rows))]
@@ -37,7 +47,7 @@ def keep_aside(dealt: list[Ids], share: float) -> tuple[list[Ids], list[Ids]]:
     """Return each client's rows to train on, at least one sample, and those for its local loss.
 
     Args:
-        dealt: each client's rows.
+        dealt: `(m,)` each client's rows.
         share: of them to keep aside: the last ones.
     """
     cuts = [_cut(rows, max(whole_share(1 - share, len(rows)), 1)) for rows in dealt]
@@ -65,7 +75,7 @@ def _cut(rows: Ids, first: int) -> tuple[Ids, Ids]:
 
 
 def shuffled(dealt: list[Ids], seeds: Seeds) -> list[Ids]:
-    """Shuffle the rows of each client, as partitions do that deal them."""
+    """Shuffle the `(m,)` rows of each client, as partitions do that deal them."""
     return [
         rows[seeds.stream("data", "validation", client).permutation(len(rows))]
         for client, rows in enumerate(dealt)

@@ -203,7 +203,11 @@ def progress(quiet: bool, goes_on: str, passing: bool = False) -> Iterator["Boar
 
 @contextmanager
 def interruptible(goes_on: str) -> Iterator[None]:
-    """Say what `goes_on` with the body if it is interrupted."""
+    """Say what `goes_on` with the body if it is interrupted.
+
+    Raises:
+        Interrupted: it was.
+    """
     from simfl.errors import Interrupted
 
     try:

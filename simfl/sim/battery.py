@@ -85,7 +85,7 @@ class Batteries:
     def turns(self, devices: Ids, now_s: float) -> list[Turn]:
         """Return what became of batteries since this was last asked, each device's in order.
 
-        All that `devices` did by now is in it, and what is known of others.
+        All that `devices` `(m,)` did by now is in it, and what is known of others.
         """
         self.level_j(devices, now_s)
         turns, self._turns = self._turns or [], []

@@ -112,7 +112,7 @@ def _metrics(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> dict[str, fl
 
 
 def hold(program: Program, params: Params | torch.Tensor) -> None:
-    """Copy the flat vector `params` into the program's module and put it into eval mode."""
+    """Copy the flat vector `params` `(p,)` into the program's module and put it into eval mode."""
     if isinstance(params, np.ndarray):
         params = program.model_to_device(params)
     load(program.module, params.detach())

@@ -115,7 +115,7 @@ def copied(params: Params) -> torch.Tensor:
 
 
 def load(module: nn.Module, params: Params | torch.Tensor, frozen: bool = False) -> None:
-    """Copy what `flatten` returned into `module`."""
+    """Copy what `flatten` returned, `(p,)`, into `module`."""
     views = Layout.of(module, frozen).views(torch.as_tensor(params))
     with torch.no_grad():
         for name, view in views.items():

@@ -72,7 +72,12 @@ def week_of(schedule: OnlineSchedule, count: int) -> Week:
 
 
 def looked_at(online: Callable[[Ids, float], Flags], count: int) -> Week:
-    """Return the week of a group of which can only be asked who is online, later and later."""
+    """Return the week of a group of which can only be asked who is online, later and later.
+
+    Args:
+        online: which of `(m,)` devices are online at an instant, seconds: `(m,)`.
+        count: devices of the group.
+    """
     devices = watched(count)
     looks = np.array([online(devices, float(now_s)) for now_s in LOOKS_S])
     share = looks.mean(axis=1)

@@ -90,6 +90,10 @@ def require_room(partition: str, samples: int, clients: int) -> None:
 def require_every_class(partition: str, members: list[Ids]) -> None:
     """Raise an error if a class has no samples to deal.
 
+    Args:
+        partition: its name.
+        members: `(m,)` the rows of each class.
+
     Raises:
         InputError: names the first empty class.
     """

@@ -32,7 +32,7 @@ _BLOCKS: "dict[int, _Block]" = {}
 
 
 def movable_array(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array of any contents; where it is large, `file_of` can move it."""
+    """Return an array of this shape and any contents; where it is large, `file_of` can move it."""
     n_bytes = prod(shape) * np.dtype(dtype).itemsize
     if n_bytes < LARGE_BYTES or not can_move():
         return np.empty(shape, dtype)

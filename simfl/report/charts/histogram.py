@@ -16,7 +16,7 @@ def shares_of(values: Floats, edges: Floats) -> Floats:
 
 
 def share_axis(what: str, shares: Mapping[str, Floats]) -> Axis:
-    """Return the vertical axis: of all `what`, such as updates, the share in a bin."""
+    """Return the vertical axis: of all `what`, such as updates, the `(bins,)` share in each."""
     most = max(float(share.max()) for share in shares.values())
     return linear(f"share of {what}", 0.0, most * 1.08, share=True)
 

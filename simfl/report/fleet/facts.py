@@ -21,7 +21,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Floats | Ids) -> "Spread":
-        """Return the percentiles of `values`, each of them one of the values; NaN of none."""
+        """Return the percentiles of `(n,)` values, each of them one of these; NaN of none."""
         if not len(values):
             return cls(math.nan, math.nan, math.nan)
         percentiles = np.percentile(values, [5, 50, 95], method="inverted_cdf")

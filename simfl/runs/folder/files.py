@@ -37,7 +37,11 @@ class RunFiles:
 
     @cached_property
     def scenario_text(self) -> str:
-        """The resolved scenario as it is written."""
+        """The resolved scenario as it is written.
+
+        Raises:
+            InputError: it can't be read.
+        """
         try:
             return (self.folder / SCENARIO).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
@@ -45,7 +49,11 @@ class RunFiles:
 
     @cached_property
     def scenario(self) -> dict[str, Any]:
-        """The resolved scenario, as plain data."""
+        """The resolved scenario, as plain data.
+
+        Raises:
+            InputError: it can't be read, or is none.
+        """
         from simfl.scenario.language.yaml import read_yaml
 
         path = self.folder / SCENARIO

@@ -116,7 +116,13 @@ class Candidates:
         return None
 
     def present(self, most: int, among: Ids | None, rng: Callable[[], np.random.Generator]) -> int:
-        """Return how many (of `among`) can take part now; any number from `most` on is `most`."""
+        """Return how many can take part now; any number from `most` on is `most`.
+
+        Args:
+            most: more are not counted.
+            among: `(m,)` ids of who counts (None: everybody).
+            rng: makes the generator by which few of many are looked at, where that is enough.
+        """
         if most == 1 and among is None and self._has_spare():
             return 1
         pool = self.able if among is None else among
@@ -144,7 +150,8 @@ class Candidates:
     def next_return_s(self, among: Ids | None = None) -> float:
         """Return the first instant after now at which an offline device comes back (inf: never).
 
-        It may be the return of a device that is busy or holds no samples: look again then.
+        It may be the return of a device that is busy or holds no samples, or, while everybody is
+        offline, of none of `among` `(m,)` (None: of all who can take part): look again then.
         """
         now = self._timeline.now
         back_s = self._fleet.next_online_s(now)

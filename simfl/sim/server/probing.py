@@ -40,6 +40,9 @@ class Probing:
         Who is offline or at work is not asked.  In the log the selection that asks, of which there
         may be several at a time, is named by the `view`'s round and turn.  Where probes are free
         they are answered at once.
+
+        Raises:
+            simpy.Interrupt: the run ended meanwhile; what was spent is booked.
         """
         asked, version, note = np.unique(probe.clients), self.state.version, self.state.note
         facts = {

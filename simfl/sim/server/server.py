@@ -157,7 +157,7 @@ class Server:
 
     @property
     def groups(self) -> list[Ids]:
-        """Ids of the devices that hold samples, ascending, of each of the fleet's groups."""
+        """`(m,)` ids of the devices that hold samples, ascending, of each of the fleet's groups."""
         ends = [(group.first, group.first + group.count) for group in self._groups]
         return [self.holders[slice(*np.searchsorted(self.holders, end))] for end in ends]
 
@@ -174,7 +174,7 @@ class Server:
 
         Args:
             asked: how many.
-            among: whom (None: everybody); it goes on, too, if none of them will ever be there.
+            among: `(m,)` whom (None: everybody); it goes on, too, if none will ever be there.
         """
         least = self.settings.min_clients
         yield from self._waiting.until_quorum(least or asked, least is not None, among)

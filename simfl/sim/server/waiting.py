@@ -52,15 +52,15 @@ class Waiting:
         self.awaited = ""
 
     def anyone(self, among: Ids | None = None) -> bool:
-        """Return whether somebody (of `among`) can take part now."""
+        """Return whether somebody (of `among` `(m,)`) can take part now."""
         return self._present(1, among) > 0
 
     def ever(self, among: Ids | None) -> bool:
-        """Return whether somebody (of `among`) can take part now or will, once back online."""
+        """Return whether somebody (of `among` `(m,)`) can take part now, or once back online."""
         return self.anyone(among) or len(self._candidates.returns_s(among)) > 0
 
     def until_somebody(self, among: Among = _everybody) -> Generator[simpy.Event, Any, Ids | None]:
-        """Wait until somebody can take part or the run is finished; return among whom."""
+        """Wait until somebody can take part or the run is finished; return among whom, `(m,)`."""
         while not self._state.finished:
             wanted = among()
             if self.anyone(wanted):
@@ -80,7 +80,7 @@ class Waiting:
             least: how many.
             strict: whether the run ends if so many never will; otherwise it makes do with all
                 who are not at work and ever will be there.
-            among: who counts (None: everybody); of these it makes do with nobody, too.
+            among: `(m,)` who counts (None: everybody); of these it makes do with nobody, too.
         """
         some_since_s = math.inf
         while not self._state.finished and (present := self._present(least, among)) < least:

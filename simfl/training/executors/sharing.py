@@ -165,13 +165,13 @@ def _side_by_side(sizes: Sequence[int]) -> list[slice]:
 
 
 def pack_arrays(value: object) -> tuple[bytes, list[NDArray[np.uint8]]]:
-    """Return `value` pickled, and its large tensors as arrays of bytes."""
+    """Return `value` pickled, and its large tensors as arrays `(bytes,)`."""
     arrays: list[NDArray[np.uint8]] = []
     return _pickled(value, lambda flat: arrays.append(flat.numpy())), arrays
 
 
 def unpack_arrays(payload: bytes, arrays: Sequence[NDArray[np.uint8]]) -> Any:
-    """Return what `pack_arrays` was given; large tensors are views of `arrays`.
+    """Return what `pack_arrays` was given; large tensors are views of `arrays` `(bytes,)`.
 
     These may lie in memory that can't be written.
     """

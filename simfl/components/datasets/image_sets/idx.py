@@ -12,7 +12,7 @@ BYTES = 8
 
 
 def read_idx(file: Path) -> NDArray[np.uint8]:
-    """Return the array that a file of unsigned bytes holds; it can only be read.
+    """Return the array that a file of unsigned bytes holds, of its shape; it can only be read.
 
     Raises:
         OSError: it can't be opened.

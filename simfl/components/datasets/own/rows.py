@@ -66,7 +66,7 @@ class Rows:
             )
 
     def with_test(self, x: NDArray[Any], label: NDArray[Any]) -> "Rows":
-        """Return these rows, and more for testing: inputs and labels."""
+        """Return these rows, and more for testing: inputs `(t, ...)` and labels `(t,)`, as here."""
         test = np.zeros(len(self.label), dtype=np.bool_) if self.test is None else self.test
         client = self.client
         if client is not None:  # whose test samples are is not known
