@@ -17,6 +17,7 @@ def test_what_is_tuned_wins_over_what_is_set(tmp_path: Path) -> None:
     spec = {**CLOCK, "parameters": {"rounds.clients": [3, 5]}, "trials": 3}
     tuned = document(spec, seeds=[0]).set("rounds.clients=4")
     tuning = tune(tuned, tmp_path, Options(time_only=True, jobs=1))
+    assert tuning.trials
     for trial in tuning.trials:
         [result] = find_runs([tmp_path / trial.name])
         assert result.scenario["rounds"]["clients"] == trial.parameters["rounds.clients"]
@@ -65,6 +66,7 @@ def test_what_only_the_variant_has_is_tuned(tmp_path: Path) -> None:
     spec = {**CLOCK, "parameters": {"rounds.policy.buffer": [1, 2]}, "trials": 2}
     scenario = document(spec, variants={"waits": {}, "fedbuff": fedbuff}, seeds=[3])
     tuning = tune(scenario, tmp_path, Options(time_only=True), variant="fedbuff")
+    assert len(tuning.trials) == 2
     for trial in tuning.trials:
         assert trial.state == "done"
         [one] = find_runs([tmp_path / trial.name])
