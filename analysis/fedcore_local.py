@@ -15,7 +15,7 @@ from simfl.papers.item import items
 from simfl.scenario.one_variant import variant
 from simfl.scenario.scenario import read
 from simfl.sim.server.deadlines import percentile
-from simfl.training.evaluate import hold
+from simfl.training.evaluate import load_to_evaluate
 from simfl.training.executors.base import executors
 from simfl.training.features import sample_features
 from simfl.training.measure import mean_gradient
@@ -121,7 +121,7 @@ class Local:
         program, loss, held = program_of(task), task.training.loss, task.data.training([client])
         rows = torch.from_numpy(held.rows[0])
         x, y = held.x[rows], held.y[rows]
-        hold(program, model)
+        load_to_evaluate(program, model)
         features = sample_features(coreset.uses(program.convex), program.module, loss, x, y)
         rng = self.builder.seeds.stream("coreset", client, round_)
         kept, weights = coreset.choose(features, y.numpy(), plan.coreset_size, rng)

@@ -31,7 +31,7 @@ from simfl.runs.recorded_server import recorded_server
 from simfl.runs.results.result import RunResult
 from simfl.runs.unsaved_state import telling_of_unsaved_state
 from simfl.scenario.checks import components
-from simfl.sim.rounds import main
+from simfl.sim.rounds import run_rounds
 from simfl.sim.server.server import Server
 from simfl.sim.timeline import Listener, Timeline
 
@@ -80,7 +80,7 @@ def simulate(
             with few_collections():
                 policy = scenario.rounds.policy.fresh()
                 changes = list(rule_changes([(0.0, builder), *forks], server, answers))
-                timeline.run(until=timeline.process(main(server, policy, changes)))
+                timeline.run(until=timeline.process(run_rounds(server, policy, changes)))
             coordinator.ledger.check()
         facts = summary.as_dict(timeline.now) | _privacy(rules, summary)
         _write_results(folder, rules, server, recorder, facts, began)

@@ -38,7 +38,7 @@ class RuleChange:
     adopt: Callable[[], None] = lambda: None
 
 
-def main(server: Server, policy: RoundPolicy, changes: Sequence[RuleChange] = ()) -> Process:
+def run_rounds(server: Server, policy: RoundPolicy, changes: Sequence[RuleChange] = ()) -> Process:
     """Run `policy` until it finishes or virtual time is up; the process that a run waits for.
 
     Args:

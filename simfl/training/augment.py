@@ -10,7 +10,7 @@ import torch
 
 from simfl.components.local_training import Augmentation
 from simfl.core.seeds import generator
-from simfl.training.gpu import sent
+from simfl.training.gpu import on_device
 from simfl.training.passes import Segment
 
 
@@ -55,7 +55,7 @@ class Augmenter:
         """Return `shifts`, `flips` and `border` on the images' device: sent once, and all of it."""
         if self._there is None:
             drawn = self.shifts, self.flips, self.border
-            self._there = tuple(sent(numbers, device) for numbers in drawn)
+            self._there = tuple(on_device(numbers, device) for numbers in drawn)
         return self._there
 
     def _padded(self, images: torch.Tensor, border: torch.Tensor) -> torch.Tensor:

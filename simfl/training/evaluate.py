@@ -58,7 +58,7 @@ def logits_of(task: Task, params: Params, x: torch.Tensor, part: slice) -> torch
     if program.compiled is not None:  # which needs no module that holds them
         rows = np.arange(part.start, part.stop)
         return program.compiled.logits(program.model_to_device(params), x, rows)
-    hold(program, params)
+    load_to_evaluate(program, params)
     parts = [logits for _, logits in forward(program, program.to_device(x), part)]
     if len(parts) == 1:
         return parts[0]
@@ -111,7 +111,7 @@ def _metrics(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> dict[str, fl
     return numbers
 
 
-def hold(program: Program, params: Params | torch.Tensor) -> None:
+def load_to_evaluate(program: Program, params: Params | torch.Tensor) -> None:
     """Copy the flat vector `params` `(p,)` into the program's module and put it into eval mode."""
     if isinstance(params, np.ndarray):
         params = program.model_to_device(params)

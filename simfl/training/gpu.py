@@ -29,7 +29,7 @@ def use_exact_algorithms() -> None:
     warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")
 
 
-def sent(array: NDArray[Any], device: torch.device) -> torch.Tensor:
+def on_device(array: NDArray[Any], device: torch.device) -> torch.Tensor:
     """Return `array` on `device`; a GPU's stream need not have come so far before it is sent."""
     tensor = torch.from_numpy(array)
     if device.type == "cpu":

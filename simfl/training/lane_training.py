@@ -16,9 +16,9 @@ from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids, Params
 from simfl.core.work import NO_MODEL, OrderBatch, Purpose, WorkOrder, WorkResult
 from simfl.errors import InputError
-from simfl.training.evaluate import hold
+from simfl.training.evaluate import load_to_evaluate
 from simfl.training.features import sample_features
-from simfl.training.gpu import sent
+from simfl.training.gpu import on_device
 from simfl.training.kernels import Lane
 from simfl.training.measure import mean_gradient, measure
 from simfl.training.passes import Segment, coreset_segment, full_segment
@@ -90,7 +90,7 @@ class LaneTraining:
         ]
 
     def _sent(self, array: NDArray[Any]) -> torch.Tensor:
-        return sent(array, self._program.device)
+        return on_device(array, self._program.device)
 
     def _means_seen(self, sums: Floats) -> Floats:
         """Return `(l,)` means over the samples that each lane's steps saw; NaN: there were none."""
@@ -157,7 +157,7 @@ class LaneTraining:
         seed = self._task.seed + order.client if kind == "inputs" else order.seed
         index = self._sent(rows)
         x, y = self._x[index], self._y[index]
-        hold(self._program, params)
+        load_to_evaluate(self._program, params)
         features = sample_features(kind, self._program.module, self._task.training.loss, x, y)
         size, rng = order.plan.coreset_size, generator(seed, Purpose.CORESET)
         with blaming(coreset, f"choosing a coreset of client {order.client}"):
@@ -187,7 +187,7 @@ class LaneTraining:
         for name in self._task.wants:
             if name == "gradient":
                 rows = self._sent(self._cohort.rows[lane])
-                hold(self._program, self._base[lane])
+                load_to_evaluate(self._program, self._base[lane])
                 loss = self._task.training.loss
                 extras[name] = mean_gradient(self._program, loss, self._x[rows], self._y[rows])
             elif name == "loss":

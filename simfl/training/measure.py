@@ -14,9 +14,9 @@ from simfl.components.selectors.base import Report
 from simfl.core.types import Floats, Params
 from simfl.core.work import MiniBatch
 from simfl.errors import InputError
-from simfl.training.evaluate import forward, hold, row_losses
+from simfl.training.evaluate import forward, load_to_evaluate, row_losses
 from simfl.training.flat import trained
-from simfl.training.gpu import sent
+from simfl.training.gpu import on_device
 from simfl.training.linear_calls import profile_layer
 from simfl.training.program import Program, program_of
 from simfl.training.task import Task
@@ -45,7 +45,7 @@ def measure(
     """
     program, loss = program_of(task), task.training.loss
     model = program.model_to_device(params)
-    hold(program, model)
+    load_to_evaluate(program, model)
     parts = []
     for first in range(0, len(clients), CLIENTS):
         asked = [int(client) for client in clients[first : first + CLIENTS]]
@@ -114,7 +114,7 @@ def _gradients(program: Program, loss: Loss, cohort: Cohort) -> Floats:
     gradients = np.full((len(cohort.rows), program.layout.size), np.nan)
     for client, rows in enumerate(cohort.rows):
         if len(rows):
-            index = sent(rows, program.device)
+            index = on_device(rows, program.device)
             gradients[client] = mean_gradient(program, loss, x[index], y[index])
     return gradients
 

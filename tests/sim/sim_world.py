@@ -20,7 +20,7 @@ from simfl.sim.coordinator import Aggregated, EdgeModel
 from simfl.sim.fleet import DeviceGroup, Fleet, Power
 from simfl.sim.networks.base import networks
 from simfl.sim.policies.base import policies
-from simfl.sim.rounds import main
+from simfl.sim.rounds import run_rounds
 from simfl.sim.server.server import Server
 from simfl.sim.server.settings import Prices, Settings, Stop
 from simfl.sim.timeline import Timeline
@@ -236,7 +236,7 @@ def make(
     world = World(server, coordinator, events)
     for at_s in peek:
         timeline.at(at_s).callbacks.append(lambda _: world.waits.append(server.waiting_for))
-    timeline.run(until=timeline.process(main(server, policies.parse(policy))))
+    timeline.run(until=timeline.process(run_rounds(server, policies.parse(policy))))
     check(world)
     return world
 

@@ -20,7 +20,7 @@ from simfl.sim.battery import Batteries
 from simfl.sim.fleet import DeviceGroup, Fleet, OnOffline, Power
 from simfl.sim.networks.base import networks
 from simfl.sim.policies.base import policies
-from simfl.sim.rounds import main
+from simfl.sim.rounds import run_rounds
 from simfl.sim.server.server import Server
 from simfl.sim.server.settings import Prices, Settings, Stop
 from simfl.sim.timeline import Timeline
@@ -132,7 +132,7 @@ def simulate(
     server = Server(
         timeline, fleet, links, coordinator, workloads.parse("full").fresh(), settings, seeds
     )
-    timeline.run(until=timeline.process(main(server, policies.parse(policy))))
+    timeline.run(until=timeline.process(run_rounds(server, policies.parse(policy))))
     return log
 
 

@@ -15,7 +15,7 @@ from torch import nn
 from simfl.components.local_training import LocalTraining
 from simfl.training.augment import Augmenter
 from simfl.training.flat import Layout, trained
-from simfl.training.gpu import sent
+from simfl.training.gpu import on_device
 from simfl.training.kernels.base import Lane
 from simfl.training.kernels.optimize import LaneOptimizer
 from simfl.training.kernels.steps import filled_up
@@ -150,7 +150,7 @@ class Seat:
             yield first, last
 
     def _sent(self, array: NDArray[Any]) -> torch.Tensor:
-        return sent(array, self._flat.device)
+        return on_device(array, self._flat.device)
 
     def _here(self) -> AbstractContextManager[object]:
         """Let operations be those of this seat's stream."""
