@@ -10,7 +10,14 @@ from torch import nn
 from simfl.core.types import Ids
 from simfl.training.compilable import MOST_AFTER, MOST_LAYERS, linear_layers_fit
 from simfl.training.flat import Layout, is_frozen
-from simfl.training.kernels.stages import Stage, dropouts, leaves, shares_weights, stacked
+from simfl.training.kernels.stages import (
+    Stage,
+    dropouts,
+    flattens_first,
+    leaves,
+    shares_weights,
+    stacked,
+)
 
 PAD, PANEL = 8, 64
 """Columns of a matrix of weights: a multiple of `PAD`, in panels of `PANEL` (vectors.h)."""
@@ -114,7 +121,7 @@ def network_of(module: nn.Module, shape: tuple[int, ...]) -> NetworkSpec | None:
         sides = (taken.outputs, *taken.sides)
         if min(sides) < 1:
             return None
-    if layers and type(layers[0][1]) is nn.Flatten and layers[0][1].start_dim == 1:
+    if flattens_first(layers):
         del layers[0]
     elif len(sides) != 1:
         return None

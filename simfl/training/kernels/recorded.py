@@ -16,6 +16,7 @@ from simfl.components.local_training import LocalTraining
 from simfl.training.kernels.base import Kernel, Lane, Progress
 from simfl.training.kernels.loop import LoopKernel
 from simfl.training.kernels.seat import Seat
+from simfl.training.kernels.stages import has_hooks
 from simfl.training.kernels.steps import batch_width
 from simfl.training.tokens import example_input
 
@@ -122,7 +123,7 @@ def can_record(module: nn.Module, shape: tuple[int, ...]) -> bool:
     Neither do its rows look at one another (a batch is filled up), nor does it draw numbers, nor
     does it keep account of what it did.  Tried on small batches.
     """
-    if any(part._forward_hooks or part._forward_pre_hooks for part in module.modules()):
+    if has_hooks(module):
         return False
     generator = torch.Generator().manual_seed(0)
     x = example_input(module, shape, 4)

@@ -39,7 +39,7 @@ def stages_of(module: nn.Module, shape: tuple[int, ...]) -> list[Stage] | None:
     Nor is one that is not trained as a whole.
     """
     layers = leaves(module)
-    if layers and type(layers[0][1]) is nn.Flatten and layers[0][1].start_dim == 1:
+    if flattens_first(layers):
         layers = layers[1:]
     elif len(shape) != 1:
         return None
@@ -98,7 +98,7 @@ def leaves(module: nn.Module, prefix: str = "") -> list[tuple[str, nn.Module]]:
 
     What is no sequence is a layer by itself; hooks (such as weight norm) are more than any layers.
     """
-    if any(part._forward_hooks or part._forward_pre_hooks for part in module.modules()):
+    if has_hooks(module):
         return []
     if not is_sequence(module):
         return [("", module)]
@@ -111,6 +111,16 @@ def leaves(module: nn.Module, prefix: str = "") -> list[tuple[str, nn.Module]]:
         else:
             layers.append((f"{prefix}{name}.", layer))
     return layers
+
+
+def has_hooks(module: nn.Module) -> bool:
+    """Return whether `module`, or a part of it, does something before or after its `forward`."""
+    return any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
+
+
+def flattens_first(layers: Sequence[tuple[str, nn.Module]]) -> bool:
+    """Return whether `layers` begin with what makes a row of all numbers of an input."""
+    return bool(layers) and type(first := layers[0][1]) is nn.Flatten and first.start_dim == 1
 
 
 def is_sequence(module: nn.Module) -> TypeGuard[nn.Sequential]:
