@@ -1,9 +1,9 @@
 """Options that several commands share, each declared once, and what is made of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -105,6 +105,25 @@ Report = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def format_option(formats: Sequence[str]) -> Any:
+    """Return the option `--format`, which names one of `formats`; see `require_format`."""
+    return typer.Option(
+        "--format", help=", ".join(formats), autocompletion=_complete.one_of(*formats)
+    )
+
+
+def require_format(form: str, formats: Sequence[str]) -> None:
+    """Refuse a format that there is not.
+
+    Raises:
+        InputError: it is none of `formats`; names the nearest.
+    """
+    from simfl.errors import InputError, nearest
+
+    if form not in formats:
+        raise InputError(f"--format: unknown format {form!r}{nearest(form, formats)}")
 
 
 def options(

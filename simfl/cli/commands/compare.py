@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simfl.cli import _complete
 from simfl.cli import _options as shared
 from simfl.cli._aside import say_aside
 from simfl.cli.app import app
@@ -47,26 +46,20 @@ def compare_command(
             "backhaul_bytes.",
         ),
     ] = None,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format", help=", ".join(FORMATS), autocompletion=_complete.one_of(*FORMATS)
-        ),
-    ] = "table",
+    form: Annotated[str, shared.format_option(FORMATS)] = "table",
 ) -> None:
     """Compare finished runs over seeds.
 
     With a baseline, seed by seed, with 95% intervals.
     Runs that have not finished are left out, and named.
     """
-    from simfl.errors import InputError, nearest
+    from simfl.errors import InputError
     from simfl.report.comparison.forms import render
     from simfl.runs.results.asked_targets import as_targets
     from simfl.runs.results.compare import compare
     from simfl.runs.results.find import find_runs
 
-    if form not in FORMATS:
-        raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")
+    shared.require_format(form, FORMATS)
     if ideal is not None and baseline is None:
         raise InputError("--ideal needs a --baseline")
     runs, wanted = _finished(find_runs(folders), baseline), None

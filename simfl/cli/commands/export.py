@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from simfl.cli import _complete
 from simfl.cli import _options as shared
 from simfl.cli._aside import say_aside
 from simfl.cli.app import app
@@ -16,22 +15,15 @@ FORMATS = ("csv", "parquet")
 @app.command("export")
 def export_command(
     folders: shared.Folders,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format", help=", ".join(FORMATS), autocompletion=_complete.one_of(*FORMATS)
-        ),
-    ] = "csv",
+    form: Annotated[str, shared.format_option(FORMATS)] = "csv",
     out: Annotated[Path, typer.Option("--out", help="Folder to write to.")] = Path("exported"),
 ) -> None:
     """Write rounds and participations of many runs as two tables."""
-    from simfl.errors import InputError, nearest
     from simfl.runs.folder.folder import ROUNDS
     from simfl.runs.results.export import export
     from simfl.runs.results.find import find_runs
 
-    if form not in FORMATS:
-        raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")
+    shared.require_format(form, FORMATS)
     runs = find_runs(folders)
     begun = [run for run in runs if run.finished or (run.folder / ROUNDS).exists()]
     for file in export(begun or runs, out, "parquet" if form == "parquet" else "csv"):
