@@ -16,9 +16,8 @@ from simfl import __version__
 from simfl.cli.app import app, load_commands
 from simfl.core import rows
 from simfl.runs.folder import provenance_keys, summary
-from simfl.runs.folder.columns import FILES
-from simfl.runs.folder.columns import texts as column_texts
 from simfl.runs.folder.event_kinds import EVENT_KINDS, EventKind
+from simfl.runs.folder.file_descriptions import FILES, column_texts
 from simfl.runs.folder.folder import EVENTS, PROVENANCE, SUMMARY
 from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.keys import keys

@@ -12,8 +12,8 @@ from analysis.site import write_pages
 from simfl.core import rows
 from simfl.core.rows import ClientRow, RoundRow, header
 from simfl.runs.folder import provenance_keys
-from simfl.runs.folder.columns import texts as column_texts
 from simfl.runs.folder.event_kinds import EVENT_KINDS
+from simfl.runs.folder.file_descriptions import column_texts
 from simfl.runs.folder.summary import MEANINGS
 from simfl.scenario.parts.catalogue import DEVICES
 from simfl.scenario.reference.describe import overview

@@ -20,7 +20,7 @@ def kinds(incomplete: str) -> list[str]:
 
 def describable(incomplete: str) -> list[str]:
     """Return kinds of components, sections of scenarios and the keys in them, files of runs."""
-    from simfl.runs.folder.columns import FILES
+    from simfl.runs.folder.file_descriptions import FILES
     from simfl.scenario.keys import keys, plain
     from simfl.scenario.reference.describe_units import UNITS
 

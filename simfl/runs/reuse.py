@@ -11,7 +11,7 @@ from simfl.core.arguments import called
 from simfl.core.files import failure, write_output
 from simfl.errors import InputError
 from simfl.runs.differences import differences
-from simfl.runs.folder.columns import FILES
+from simfl.runs.folder.file_descriptions import FILES
 from simfl.runs.folder.folder import (
     CHECKPOINT,
     EVENTS,

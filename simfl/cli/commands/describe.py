@@ -10,7 +10,7 @@ from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 if TYPE_CHECKING:
-    from simfl.runs.folder.columns import FileDescription
+    from simfl.runs.folder.file_descriptions import FileDescription
     from simfl.scenario.reference.describe import Description
     from simfl.scenario.reference.describe_key import KeyDescription
     from simfl.scenario.reference.describe_units import UnitDescription
@@ -68,11 +68,11 @@ def _alone(word: str) -> "tuple[Sequence[AnyDescription], list[str]]":
         InputError: nothing is called so, or a command is, or several keys are.
     """
     from simfl.errors import InputError, NameNotFound
-    from simfl.runs.folder import columns
+    from simfl.runs.folder import file_descriptions
     from simfl.scenario.reference.describe import Description
     from simfl.scenario.reference.describe_key import also, described
 
-    files = columns.described(word)
+    files = file_descriptions.described(word)
     in_files = [_in_file(word, file) for file in files]
     try:
         descriptions = described(word)

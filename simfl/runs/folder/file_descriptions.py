@@ -1,4 +1,4 @@
-"""What the files of a run's folder hold: what each column means, from where it is declared."""
+"""What the files of a run's folder hold, and what each column means, from where it is declared."""
 
 import ast
 import inspect
@@ -100,7 +100,7 @@ def described(word: str) -> list[FileDescription]:
     return named or told  # facts of events alone, where nothing else is called so
 
 
-def texts(declared: Any) -> dict[str, str]:
+def column_texts(declared: Any) -> dict[str, str]:
     """Return what stands below each variable that a class or a module declares ("": nothing)."""
     tree = ast.parse(inspect.cleandoc(inspect.getsource(declared)))
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else tree.body
@@ -126,9 +126,9 @@ def _table(file: str, row: type) -> Callable[[], FileDescription]:
     about = " ".join((row.__doc__ or "").partition("\n\n")[0].split())
 
     def describe() -> FileDescription:
-        columns = texts(row)
+        columns = column_texts(row)
         if "outcome" in columns:
-            columns["outcome"] += f" {texts(rows)['Outcome'].capitalize()}"
+            columns["outcome"] += f" {column_texts(rows)['Outcome'].capitalize()}"
         return FileDescription(file, f"{about}  An empty cell: None.", columns)
 
     return describe
