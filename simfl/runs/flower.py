@@ -122,6 +122,9 @@ def refuse_beyond(scenario: Scenario) -> None:
         problems.append(
             (("rounds", "policy"), f"{averaged}, which is no part of a Flower strategy")
         )
+    if scenario.rounds.stop.by_model_alone:
+        never = "a Flower strategy may never tell how good its model is"
+        problems.append((("rounds", "stop"), f"needs rounds, time, bytes or energy, too: {never}"))
     if problems:
         raise refusal(scenario, problems)
 

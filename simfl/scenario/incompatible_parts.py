@@ -59,7 +59,7 @@ def _of_rounds(scenario: Experiment, facts: Circumstances) -> Iterator[Objection
             f"{scenario.rounds.min_clients} clients to begin a round, but the fleet has only "
             f"{devices}",
         )
-    if not facts.trains and facts.ends_by <= {"accuracy", "target"}:
+    if not facts.trains and scenario.rounds.stop.by_model_alone:
         what = " and no ".join(sorted(facts.ends_by))
         yield (
             ("rounds", "stop"),

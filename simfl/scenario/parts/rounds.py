@@ -44,6 +44,11 @@ class Stop(Part):
             )
         return self
 
+    @property
+    def by_model_alone(self) -> bool:
+        """Whether nothing ends the run but how good its model is."""
+        return self.model_dump(exclude_none=True).keys() <= {"accuracy", "target"}
+
 
 class ShareOfFleet(float):
     """A share of the fleet, until the size of the fleet is known."""
