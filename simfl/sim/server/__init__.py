@@ -10,7 +10,8 @@ A round goes through them like this:
 - `round_end` judges it, and looks at the stopping rules in `settings`.
 
 Where nobody waits for a cohort, `active_clients` keeps clients at work.  `background` has processes
-of the server's own, and `silence` ends a run in which nothing comes back any more.  `accounting`
-writes every row; `idle_energy` knows what those draw who take no part, by `online_energy` and
-`paused`.  `state` is what all of these share, and `server` makes them.
+of the server's own; `silence` ends a run in which nothing comes back any more, and `standstill`
+one whose clock hardly moves.  `accounting` writes every row; `idle_energy` knows what those draw
+who take no part, by `online_energy` and `paused`.  `state` is what all of these share, and `server`
+makes them.
 """

@@ -20,6 +20,7 @@ from simfl.sim.server.candidates import Candidates
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.planning import Planner
 from simfl.sim.server.silence import Silence
+from simfl.sim.server.standstill import Standstill
 from simfl.sim.server.state import RunState
 from simfl.sim.timeline import ROUNDING
 
@@ -39,6 +40,7 @@ class Dispatch:
         devices: do it.
         accounting: books it.
         silence: ends a run in which nothing comes back any more.
+        standstill: ends one whose clock hardly moves.
         under_way: who is at work, by client.
     """
 
@@ -49,6 +51,7 @@ class Dispatch:
     devices: Devices
     accounting: Accounting
     silence: Silence
+    standstill: Standstill
     under_way: dict[int, Participation] = field(default_factory=dict, init=False)
     _unsettled: dict[OrderKey, Participation] = field(default_factory=dict, init=False)
     _abandoning: bool = field(default=False, init=False)
@@ -204,6 +207,7 @@ class Dispatch:
         self.candidates.release(part.client)
         if not self._abandoning:
             self.silence.over(heard=part.errand.end == "arrived")
+            self.standstill.over()
         if not part.arrived and not self._abandoning:
             reported = part.kept_back and part.errand.end == "arrived"
             self.discard(part, "filtered" if reported else part.errand.end or "unfinished")

@@ -31,6 +31,7 @@ from simfl.sim.server.round_end import RoundEnd
 from simfl.sim.server.selection import Selection
 from simfl.sim.server.settings import Settings
 from simfl.sim.server.silence import Silence
+from simfl.sim.server.standstill import Standstill
 from simfl.sim.server.state import RunState
 from simfl.sim.server.waiting import Waiting
 from simfl.sim.timeline import Timeline
@@ -75,6 +76,7 @@ class Server:
             raise InputError("no device of the fleet holds any training sample")
         waiting = Waiting(state, candidates, seeds)
         silence = Silence(state, candidates, links.steady)
+        standstill = Standstill(state, candidates)
         devices = Devices(timeline, fleet, links, accounting.meter)
         planner = Planner(state, fleet, links, workload, seeds)
         probing = Probing(state, candidates, planner, devices, accounting)
@@ -82,7 +84,7 @@ class Server:
             state, coordinator, candidates, waiting, probing, accounting, self.history.read_only()
         )
         self._dispatch = dispatch = Dispatch(
-            state, coordinator, candidates, planner, devices, accounting, silence
+            state, coordinator, candidates, planner, devices, accounting, silence, standstill
         )
         self._round_end = RoundEnd(state, coordinator, accounting)
         self._aggregation = Aggregation(state, coordinator, dispatch, self._round_end, self.history)

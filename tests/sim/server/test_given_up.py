@@ -1,4 +1,4 @@
-"""Runs in which no update comes any more, and that no stopping rule would ever end."""
+"""Runs in which no update comes any more, or no time passes, and that no rule would ever end."""
 
 import pytest
 
@@ -62,3 +62,21 @@ def test_where_devices_come_and_go_the_fast_ones_may_be_there_at_weekends_alone(
     fleet = make_fleet(2, [0.05, 1], sessions=[ALWAYS, weekend])
     world = make(fleet, {"name": "fedasync", "timeout": "110 s"}, stop=Stop(rounds=3))
     assert str(world.server.why_finished).startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("rate", "why"), [(1e9, "time"), (1e18, "200 participations or more took")]
+)
+@pytest.mark.parametrize("policy", ["synchronous", "fedasync"])
+def test_a_run_whose_clock_hardly_moves_comes_to_an_end(monkeypatch, policy, rate, why):
+    """Of rounds that take 1e-17 s none moves a clock of an hour: it went on for ever."""
+    monkeypatch.setattr("simfl.sim.server.standstill.MANY", 200)
+    world = make(make_fleet(2, [rate]), policy, stop=Stop(time_s=3e-6))
+    assert str(world.server.why_finished).startswith(why)
+
+
+def test_a_large_fleet_may_all_be_done_at_one_instant(monkeypatch):
+    """Each update is a round of its own, and no time passes between them."""
+    monkeypatch.setattr("simfl.sim.server.standstill.MANY", 20)
+    world = make(make_fleet(50, [1.0]), "fedasync", clients=50, stop=Stop(time_s=120.0))
+    assert world.server.why_finished == "time"
