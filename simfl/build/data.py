@@ -132,10 +132,10 @@ def _sound_test(dataset: Dataset, lazy: OnDemand) -> Samples:
     holders = np.flatnonzero(lazy.sizes)
     if not len(holders):
         raise Unfit("dataset", f"data set {dataset.name!r} has no training samples")
-    with blaming(dataset, "making samples", told_as=InputError):
-        classes = dataset.shape()[1]
-        corpus = Corpus(lazy.client(int(holders[0])), lazy.test, classes)
     try:
+        with blaming(dataset, "making samples", told_as=InputError):
+            classes = dataset.shape()[1]
+            corpus = Corpus(lazy.client(int(holders[0])), lazy.test, classes)
         require_sound(dataset, corpus)
     except InputError as error:
         raise Unfit("dataset", str(error)) from error

@@ -17,8 +17,10 @@ from typing_extensions import override
 from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import OnDemand, Samples
 from simfl.core.circumstances import Circumstances
+from simfl.core.machine.memory import require_memory
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids, Rng
+from simfl.core.words import numbered
 from simfl.errors import InputError
 
 
@@ -112,21 +114,36 @@ class GeneratedClients(OnDemand):
 
     @cached_property
     def _truth(self) -> Floats:
-        rng = self.seeds.stream("data", "truth")
-        return rng.standard_normal((self.options.features, self.options.classes))
+        features, classes = self.options.features, self.options.classes
+        what = f"data set {self.options.name!r} with {features:,} features of {classes:,} classes"
+        require_memory(8 * features * classes, what)
+        return self.seeds.stream("data", "truth").standard_normal((features, classes))
 
     @cached_property
     @override
     def test(self) -> Samples:
         rng = self.seeds.stream("data", "test")
         n = self.options.test_samples
+        self._require_room(n, "test sample")
         return self._draw(n, rng.standard_normal((n, self.options.features)), rng)
 
     @override
     def client(self, client: int) -> Samples:
         rng = self.seeds.stream("data", "client", client)
-        centre = rng.standard_normal(self.options.features)
-        return self._draw(int(self.sizes[client]), centre, rng)
+        n = int(self.sizes[client])
+        self._require_room(n, "sample")
+        return self._draw(n, rng.standard_normal(self.options.features), rng)
+
+    def _require_room(self, n: int, noun: str) -> None:
+        """Raise an error if so many samples, which are called so, can't be made in memory.
+
+        Raises:
+            InputError: they are.
+        """
+        features, classes = self.options.features, self.options.classes
+        each = 12 * features + 16 * classes + 8  # in both precisions; scores and noise; the label
+        made = f"{numbered(n, noun)} of {features:,} features and {classes:,} classes at once"
+        require_memory(n * each, f"data set {self.options.name!r} with {made}")
 
     def _draw(self, n: int, centre: Floats, rng: Rng) -> Samples:
         options = self.options

@@ -14,10 +14,15 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import Samples, side_by_side
+from simfl.core.machine.memory import require_memory
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
+from simfl.core.words import numbered
 
 FEATURES, CLASSES = 60, 10
+
+LEAST = 50
+"""Samples that each client has at least."""
 
 
 @datasets.register("synthetic")
@@ -81,7 +86,9 @@ class Synthetic(Dataset):
     def _generate(self, seed: int) -> list[tuple[NDArray[np.float32], Ids]]:
         # Published sizes and accuracies depend on this very stream and on the order of its draws.
         rng = np.random.RandomState(seed)
-        sizes = rng.lognormal(4, 2, self.clients).astype(np.int64) + 50
+        self._require_room(LEAST * self.clients)
+        sizes = rng.lognormal(4, 2, self.clients).astype(np.int64) + LEAST
+        self._require_room(int(sizes.sum()))
         spread = np.arange(1, FEATURES + 1) ** -0.6  # inputs have covariance diag(j^-1.2)
         if self.iid:
             w, b = rng.normal(0, 1, (FEATURES, CLASSES)), rng.normal(0, 1, CLASSES)
@@ -95,6 +102,16 @@ class Synthetic(Dataset):
             x = rng.standard_normal((size, FEATURES)) * spread + centre
             clients.append(_label(x, w, b))
         return clients
+
+    def _require_room(self, samples: int) -> None:
+        """Raise an error if at least so many samples are more than can be made in memory.
+
+        Raises:
+            InputError: they are.
+        """
+        each = 4 * FEATURES + 8  # thrice: of each client, together, and dealt to train and test
+        what = f"data set {self.name!r} with {numbered(self.clients, 'client')}"
+        require_memory(3 * each * samples, what)
 
 
 def _label(x: Floats, w: Floats, b: Floats) -> tuple[NDArray[np.float32], Ids]:

@@ -1,12 +1,16 @@
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from pydantic import ValidationError
 
+from simfl.build.data import Unfit, federate
 from simfl.components.datasets.base import datasets
 from simfl.components.datasets.generated import Generated
+from simfl.components.partitions.natural import Natural
+from simfl.core.machine import memory
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 
@@ -91,3 +95,27 @@ def test_as_client_data():
     assert np.array_equal(cohort.y[cohort.rows[0]].numpy(), corpus.client(7).y)
     again = corpus.validation([7])
     assert torch.equal(again.x, cohort.x[cohort.rows[0]])
+
+
+def test_what_no_memory_holds_is_refused_before_it_is_made(monkeypatch):
+    """Of a size near 2^31 the system ended the run, or no line was told."""
+    monkeypatch.setattr(memory, "free_memory", lambda: float(2**30))
+    made = partial(
+        federate, partition=Natural(), clients=3, local_validation=0.0, test_share=0.0,
+        folder=None, seeds=Seeds(0),
+    )  # fmt: skip
+    many = 2**31 - 1
+    for options, told in (
+        (
+            {"test_samples": many},
+            "'generated' with 2,147,483,647 test samples .* needs 1,776.0 GiB",
+        ),
+        ({"min_samples": many, "max_samples": many}, "with 2,147,483,647 samples of 60 features"),
+        ({"features": many}, "samples of 2,147,483,647 features and 10 classes at once needs"),
+        (
+            {"features": 2**20, "classes": 2**10},
+            "1,048,576 features of 1,024 classes needs 8.0 GiB",
+        ),
+    ):
+        with pytest.raises(Unfit, match=told):
+            made(Generated(**options))

@@ -3,7 +3,9 @@ import pytest
 from pydantic import ValidationError
 
 from simfl.components.datasets.synthetic import Synthetic
+from simfl.core.machine import memory
 from simfl.core.seeds import Seeds
+from simfl.errors import InputError
 
 # docs/algorithms.md, D.6, for the legacy generator with seed 0
 PUBLISHED_SIZES = [1909, 171, 436, 4876, 2337, 57, 415, 90, 94, 174]
@@ -85,3 +87,10 @@ def test_iid_clients_share_one_truth_and_one_centre():
 def test_bad_options_are_refused(options):
     with pytest.raises(ValidationError):
         Synthetic(**options)
+
+
+@pytest.mark.parametrize(("clients", "gib"), [(2**31, "74,400.0"), (20_000, "6.")])
+def test_what_no_memory_holds_is_refused_before_it_is_made(clients, gib, monkeypatch):
+    monkeypatch.setattr(memory, "free_memory", lambda: float(2**30))
+    with pytest.raises(InputError, match=f"'synthetic' with .* clients needs {gib}"):
+        load(clients=clients)
