@@ -113,10 +113,15 @@ def _whom_rounds_waited_for(explanation: Explanation) -> Iterator[str]:
 
 
 def _groups(explanation: Explanation) -> dict[int, str]:
-    """Return the groups of the devices that were asked, by their number."""
+    """Return the groups of the devices that were asked, by their number, and who attacks."""
     run = explanation.run
     clients, groups = run.of_clients("client").tolist(), run.of_clients("group").tolist()
-    return dict(zip(clients, groups, strict=True))
+    told = {group: _group(group, run.attacks.get(group, "")) for group in {*groups}}
+    return {client: told[group] for client, group in zip(clients, groups, strict=True)}
+
+
+def _group(name: str, attack: str) -> str:
+    return f"{name}, attacker" if attack else name
 
 
 def _outcomes(explanation: Explanation) -> Iterator[str]:
@@ -143,7 +148,8 @@ def _participations(explanation: Explanation) -> Iterator[str]:
     rows = [["device", "outcome", "download", "compute", "upload", "cut off in"]]
     for part in parts[:MOST]:
         took = map(formats.duration, (part.download_s, part.compute_s, part.upload_s))
-        rows.append([f"{part.client} ({part.group})", part.outcome, *took, _cut_off(part)])
+        device = f"{part.client} ({_group(part.group, part.attack)})"
+        rows.append([device, part.outcome, *took, _cut_off(part)])
     yield from _columns(rows, "<<>>><")
     if len(parts) > MOST:
         yield f"  and {len(parts) - MOST:,} more: {explanation.run.folder / CLIENTS} has all"

@@ -100,3 +100,13 @@ def test_a_strangers_code_is_not_run_unasked(
 def test_rounds_that_are_not_there_are_refused_from_python_too(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no round 0"):
         explain(made(tmp_path), 0)
+
+
+def test_it_says_who_attacks(tmp_path: Path) -> None:
+    groups = [{"name": "honest", "count": 2}, {"name": "odd", "count": 2, "attack": "sign_flip"}]
+    explanation = explain(made(tmp_path, fleet=groups), 1)
+    told = {part.client: part.attack for part in explanation.participations}
+    assert told == {0: "", 1: "", 2: "sign_flip", 3: "sign_flip"}
+    text = as_text(explanation)
+    assert "1 (honest) " in text
+    assert "3 (odd, attacker) " in text

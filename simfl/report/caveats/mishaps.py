@@ -41,7 +41,7 @@ def diverged(groups: Groups) -> list[str]:
         if what:
             noisy = any(run.written("aggregation", "noise_multiplier") for run in runs)
             less = "less noise (`aggregation.noise_multiplier`, `clip`) or " if noisy else ""
-            if any(group.get("attack") for run in runs for group in run.written("fleet") or ()):
+            if any(run.attacks for run in runs):
                 less += "an aggregator that withstands attackers or "
             told.append(
                 f"{name}: training diverged, {' and '.join(what)}; {less}a smaller learning rate "

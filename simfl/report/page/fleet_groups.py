@@ -28,7 +28,7 @@ def by_group(run: RunResult) -> tuple[str, Table] | None:
         took_s = run.durations_s[own & run.used]
         asked, counted = int(own.sum()), len(took_s)
         cells = [
-            Cell(group),
+            group_cell(run, group),
             _count(len(np.unique(run.of_clients("client")[own]))),
             _count(asked),
             Cell(formats.percent(counted / asked), sort=counted / asked),
@@ -43,6 +43,12 @@ def by_group(run: RunResult) -> tuple[str, Table] | None:
     heads += ["bytes", *(["energy at work"] if run.powered else [])]
     about = "By group of the fleet; times are from selection to arrival, of updates that counted."
     return about, Table(heads, rows)
+
+
+def group_cell(run: RunResult, group: str, css: str = "") -> Cell:
+    """Return the cell that names a group, and says how its devices attack, if they do."""
+    attack = run.attacks.get(group, "")
+    return Cell(group, css, more=f"attackers: {attack}" if attack else "")
 
 
 def _count(number: int) -> Cell:

@@ -13,7 +13,7 @@ from simfl.report.charts.client_times import client_times
 from simfl.report.charts.participation import inequality, participation
 from simfl.report.charts.staleness import staleness
 from simfl.report.page.devices import Devices
-from simfl.report.page.fleet_groups import by_group
+from simfl.report.page.fleet_groups import by_group, group_cell
 from simfl.report.page.tables import Cell, Table, mean_cell, name_cell
 from simfl.runs.results.column import target_text
 from simfl.runs.results.grouping import Groups, all_runs, with_clients
@@ -116,13 +116,14 @@ def _clients(groups: Groups) -> list[tuple[str, Table]]:
     runs = all_runs(groups)
     if len(runs) == 1:
         return _slowest(runs[0])
-    rows, at_work = [], False
+    rows, at_work, attacked = [], False, any(run.attacks for run in runs)
     for name, members in groups.items():
         devices = [Devices.of(run) for run in members]
         at_work = at_work or any((~d.heard & ~d.never).any() for d in devices)
         cells = [
             name_cell(name),
             mean_cell([float(d.fleet) for d in devices], formats.count),
+            *([mean_cell([float(run.attackers) for run in members], formats.count)] * attacked),
             mean_cell([float(len(d.ids)) for d in devices], formats.count),
             mean_cell([float(d.heard.sum()) for d in devices], formats.count),
             mean_cell([float(d.never.sum()) for d in devices], formats.count),
@@ -131,7 +132,8 @@ def _clients(groups: Groups) -> list[tuple[str, Table]]:
         ]
         rows.append(cells)
     in_vain = ["asked, never heard", "samples they hold"]
-    heads = ["variant", "devices", "asked", "heard", *in_vain, "Gini"]
+    marked = ["attackers"] * attacked
+    heads = ["variant", "devices", *marked, "asked", "heard", *in_vain, "Gini"]
     others = "Asked, and neither heard nor never heard: still at work when the run ended."
     return [(others if at_work else "", Table(heads, rows))]
 
@@ -146,7 +148,7 @@ def _slowest(run: RunResult) -> list[tuple[str, Table]]:
     rows = [
         [
             Cell(str(devices.ids[at]), sort=float(devices.ids[at])),
-            Cell(str(devices.groups[at]), "text"),
+            group_cell(run, str(devices.groups[at]), "text"),
             *(Cell(f"{column[at]:,}", sort=float(column[at])) for column in columns),
             Cell(formats.duration(float(devices.time_s[at])), sort=float(devices.time_s[at])),
         ]

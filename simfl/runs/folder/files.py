@@ -197,6 +197,18 @@ class RunFiles:
         return groups
 
     @cached_property
+    def attacks(self) -> dict[str, str]:
+        """How the devices of those groups of the fleet attack that do, by their names."""
+        written = [component_name(group.get("attack")) for group in self.scenario.get("fleet", [])]
+        return {name: how for (name, _), how in zip(self.groups, written, strict=True) if how}
+
+    @property
+    def attackers(self) -> int:
+        """How many devices attack."""
+        fleet = self.scenario.get("fleet", [])
+        return sum(int(group.get("count") or 0) for group in fleet if group.get("attack"))
+
+    @cached_property
     def targets(self) -> list[float]:
         """What the scenario asks about, as it lists them."""
         from simfl.core.target import parse_target

@@ -21,6 +21,7 @@ class Participation:
     Attributes:
         client: its number.
         group: its group of devices.
+        attack: how these attack ("": they don't).
         outcome: what became of it.
         download_s: how long the model was on its way (NaN: it did not come so far, or was there).
         compute_s: how long it trained (NaN: it did not come so far).
@@ -33,6 +34,7 @@ class Participation:
 
     client: int
     group: str
+    attack: str
     outcome: str
     download_s: float
     compute_s: float
@@ -88,7 +90,8 @@ def _participation(
     since_s, fetched_s, trained_s, arrived_s = map(cell, STEPS)
     trained_from_s = since_s if math.isnan(fetched_s) else fetched_s
     took = fetched_s - since_s, trained_s - trained_from_s, arrived_s - trained_s
-    known = client, str(run.of_clients("group")[row]), outcome, *took
+    group = str(run.of_clients("group")[row])
+    known = client, group, run.attacks.get(group, ""), outcome, *took
     if outcome == "skipped" or not math.isnan(took[2]):
         return Participation(*known)
     if not math.isnan(took[1]):

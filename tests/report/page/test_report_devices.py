@@ -12,7 +12,9 @@ from simfl.report import write_report
 from simfl.report.page.devices import Devices
 from simfl.report.page.fleet_groups import by_group
 from simfl.report.page.notes import notes
+from simfl.report.page.sections import sections
 from simfl.runs.options import Options
+from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario
 from tests.tiny import TINY
@@ -120,3 +122,22 @@ def test_each_group_of_the_fleet_has_what_it_came_to_and_cost(tmp_path: Path) ->
     assert by_group(alone) is None
     page = write_report([result], tmp_path / "page.html").read_text()
     assert "By group of the fleet" in page
+
+
+def test_attackers_are_marked(tmp_path: Path) -> None:
+    """`simfl fleet` told how many there are, and the page of a run nothing."""
+    groups = [{"name": "honest", "count": 6}, {"name": "odd", "count": 2, "attack": "sign_flip"}]
+    data = {**TINY, "fleet": groups, "rounds": {"clients": 8, "stop": {"rounds": 1}}}
+    variants = {"attacked": {}, "spared": {"fleet[1].attack": None}}
+    options = Options(time_only=True, jobs=1)
+    runs = run(Scenario.from_dict({**data, "variants": variants}), tmp_path, options)
+    [alone, of_both] = [sections(held) for held in ({"attacked": runs[:1]}, by_variant(runs))]
+    tables = {part.title: part.tables for part in alone}
+    for rows, place in ((tables["Clients"][0][1].rows, 1), (tables["Costs"][0][1].rows, 0)):
+        assert {(row[place].text, row[place].more) for row in rows} == {
+            ("honest", ""),
+            ("odd", "attackers: sign_flip"),
+        }
+    [table] = [table for part in of_both for _, table in part.tables]
+    at = table.heads.index("attackers")
+    assert {row[0].text: row[at].text for row in table.rows} == {"attacked": "2", "spared": "0"}
