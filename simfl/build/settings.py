@@ -5,6 +5,7 @@ from numbers import Integral
 from simfl.build.model_facts import ModelFacts, memory_to_train
 from simfl.core.blame import blaming
 from simfl.core.returned import expect
+from simfl.scenario.privacy import privacy_of, why_no_epsilon
 from simfl.scenario.scenario import Scenario
 from simfl.sim.server.settings import Prices, Settings, Stop
 
@@ -27,6 +28,7 @@ def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
             size=None if stop.bytes is None else int(stop.bytes),
             energy_j=stop.energy,
             target=stop.target,
+            epsilon=stop.epsilon,
         ),
         evaluate_every=scenario.evaluation.every,
         evaluate_initial=scenario.evaluation.initial,
@@ -38,6 +40,7 @@ def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
         filters_updates=training.filter.stage == "client",
         memory_bytes=memory_to_train(scenario),
         forward_units=model.forward_units,
+        privacy=None if why_no_epsilon(scenario) else privacy_of(scenario),
     )
 
 

@@ -36,7 +36,7 @@ class Circumstances:
         trains: whether anything is trained (not under ``--time-only``).
         devices: of the whole fleet.
         clients: wanted per round.
-        ends_by: which of `rounds`, `time`, `bytes`, `energy`, `accuracy` and `target` end a run.
+        ends_by: keys of `rounds.stop` that end a run.
         policy: name of the round policy.
         tiers: how many tiers of clients it has (1: none).
         may_be_stale: whether an update can be older than the model it meets.

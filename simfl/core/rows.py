@@ -90,13 +90,32 @@ class RoundRow:
     the differences of shares, from 0 (alike) to below 2 (FL-DP3S, Eq. 15)."""
 
 
+@dataclass(slots=True)
+class PrivateRoundRow(RoundRow):
+    """One aggregation of a run that tells what privacy it spends."""
+
+    epsilon: float | None = None
+    """Spent by the end of the round by the client whose updates counted most often, at the delta of
+    the aggregator (None: rules that spend otherwise have come into force).  Only runs that spend
+    any, and can tell how much, have this column and the next."""
+    epsilon_poisson: float | None = None
+    """An upper bound of what it would be had each round asked each client with the same chance, by
+    itself (None: their chances differ)."""
+
+
 @cache
-def round_row(metrics: tuple[str, ...]) -> type[RoundRow]:
-    """Return the rows of a run whose evaluations also measure `metrics`: a column more for each."""
+def round_row(metrics: tuple[str, ...], private: bool = False) -> type[RoundRow]:
+    """Return the rows of a run.
+
+    Args:
+        metrics: what its evaluations also measure: a column more for each.
+        private: whether it tells what privacy it spends.
+    """
+    row = PrivateRoundRow if private else RoundRow
     if not metrics:
-        return RoundRow
+        return row
     columns = [(name, float | None, None) for name in metrics]
-    return make_dataclass(RoundRow.__name__, columns, bases=(RoundRow,), slots=True)
+    return make_dataclass(row.__name__, columns, bases=(row,), slots=True)
 
 
 @dataclass(slots=True)
@@ -148,6 +167,8 @@ COUNTED = tuple(outcome for outcome in OUTCOMES if outcome in header(RoundRow))
 """Outcomes that have a column of `RoundRow`, which counts them."""
 MOVED = ("download_bytes", "upload_bytes", "probe_bytes")
 """Columns of `RoundRow` that add up to all bytes moved but those in flight."""
+EPSILONS = ("epsilon", "epsilon_poisson")
+"""Columns of `PrivateRoundRow` that `RoundRow` lacks."""
 JOULES = ("energy_j", "idle_energy_j", "in_flight_energy_j")
 """Columns of energy, which are empty where no power is known; in the log they are 0."""
 

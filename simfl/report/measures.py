@@ -62,6 +62,19 @@ BYTES = Measure("bytes", "bytes moved", lambda r: _from_start(r, 0.0, r.moved_by
 ENERGY = Measure(
     "energy", "energy at work", lambda r: _from_start(r, _none_spent(r), r.spent_j), ENERGY_UNITS
 )
+
+
+def _of_privacy(name: str, label: str) -> Measure:
+    """Return what rounds have spent of privacy; runs that don't tell it have NaN."""
+    return Measure(
+        name,
+        label,
+        lambda r: _from_start(r, r.epsilon_at_start(name), r.spent_epsilon(name)),
+    )
+
+
+EPSILON = _of_privacy("epsilon", "epsilon")
+EPSILON_POISSON = _of_privacy("epsilon_poisson", "epsilon, Poisson")
 GEMD = Measure("gemd", "GEMD", lambda r: _from_start(r, math.nan, r.of_rounds("gemd")))
 DURATION = Measure(
     "duration",

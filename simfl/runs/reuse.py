@@ -106,7 +106,7 @@ def _longer(job: Job, differing: str) -> str:
     if not (ends and job.study.variants) or _ended_at_once(job.folder):
         return ""
     stop, before = job.scenario.rounds.stop, Scenario.load(job.folder / SCENARIO).rounds.stop
-    for limit in ("rounds", "time", "bytes", "energy"):
+    for limit in ("rounds", "time", "bytes", "energy", "epsilon"):
         now, then = getattr(stop, limit), getattr(before, limit)
         if now is not None and (then is None or now < then):
             return ""

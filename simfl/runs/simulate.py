@@ -70,7 +70,7 @@ def simulate(
     parts = [part for stage in rules for _, part in components(stage.scenario)]
     noting = _noting_failure(folder, timeline, summary, parts)
     with noting, telling_of_hidden_randomness(parts), telling_of_unsaved_state(parts):
-        with closing(Recorder(folder, builder.settings.metrics)) as recorder:
+        with closing(Recorder(folder, builder.settings.row)) as recorder:
             server, answers = recorded_server(folder, builder, timeline, recorder, every_s)
             timeline.listen(summary.listen, summary.kinds)
             for listener in listeners:
@@ -132,9 +132,7 @@ def _how_to_go_on(folder: Path, parts: Sequence[Component]) -> str:
 
 def _privacy(rules: Sequence[Builder], summary: Summary) -> dict[str, Any]:
     """Return what a summary says of the privacy that was spent ({}: the run protects none)."""
-    able = int((rules[0].federation.sizes > 0).sum()) - summary.n_refused
-    scenarios = [stage.scenario for stage in rules]
-    spent = privacy_spent(scenarios, able, summary.rounds, summary.most_heard)
+    spent = privacy_spent([stage.scenario for stage in rules], summary.spent)
     return {} if spent is None else {"privacy": spent}
 
 

@@ -17,6 +17,7 @@ from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import Correlations
 from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.parts.tune import COSTS, EXPECTED, Tune
+from simfl.scenario.privacy import privacy_of, why_no_epsilon
 
 Objection = tuple[Location, str]
 """Where something can't go with the rest, and why."""
@@ -37,6 +38,7 @@ def incompatible_parts(scenario: Experiment, facts: Circumstances) -> Iterator[O
             f"data set {facts.dataset!r} makes a client's samples only when it trains; use test",
         )
     yield from _of_energy(scenario, facts)
+    yield from _of_privacy(scenario)
     yield from _of_augmentation(scenario, facts)
     if all(not group.availability.ever_online for group in scenario.fleet):
         yield ("fleet",), "no device is ever online"
@@ -63,8 +65,8 @@ def _of_rounds(scenario: Experiment, facts: Circumstances) -> Iterator[Objection
         what = " and no ".join(sorted(facts.ends_by))
         yield (
             ("rounds", "stop"),
-            f"needs rounds, time, bytes or energy: under {called('--time-only', 'time_only')} no "
-            f"{what} is ever reached",
+            f"needs rounds, time, bytes, energy or epsilon: under "
+            f"{called('--time-only', 'time_only')} no {what} is ever reached",
         )
 
 
@@ -143,6 +145,21 @@ def _of_energy(scenario: Experiment, facts: Circumstances) -> Iterator[Objection
             ("rounds", "stop"),
             "needs more than energy: work takes no `power` in any group, and who never waits for "
             "others takes none at all",
+        )
+
+
+def _of_privacy(scenario: Experiment) -> Iterator[Objection]:
+    """Yield an end by privacy spent, where nobody knows it, or the first round spends more."""
+    if (limit := scenario.rounds.stop.epsilon) is None:
+        return
+    place, privacy = ("rounds", "stop", "epsilon"), privacy_of(scenario)
+    if why := why_no_epsilon(scenario):
+        yield place, f"no epsilon will be told: {why}"
+    elif privacy is not None and privacy.exceeds(1, limit):
+        least = math.ceil(1000 * privacy.of(1)) / 1000
+        yield (
+            place,
+            f"must be at least {least:g}, which the first round spends, at delta {privacy.delta:g}",
         )
 
 

@@ -1,8 +1,10 @@
-"""Whether the noise of a scenario protects clients as far as an epsilon could tell."""
+"""What the noise of a scenario protects, as far as an epsilon can tell."""
 
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.attacks.base import Attack
+from simfl.components.selectors.uniform import Uniform
 from simfl.core.component import overrides
+from simfl.core.epsilon import Privacy
 from simfl.scenario.parts.experiment import Experiment
 
 LEAST = 1e-3
@@ -10,10 +12,12 @@ LEAST = 1e-3
 
 
 def why_no_epsilon(scenario: Experiment) -> str:
-    """Return why no epsilon can be told of `scenario`, whose updates are clipped ("": it can)."""
+    """Return why no epsilon can be told of `scenario` ("": it can)."""
     aggregator, selector = scenario.aggregation, scenario.selection
     looks = selector.needs_training or selector.needs_updates or selector.wants or selector.oracle
-    if not isinstance(aggregator, DpFedAvg) or aggregator.noise_multiplier < LEAST:
+    if not isinstance(aggregator, DpFedAvg):
+        return f"aggregator {aggregator.name!r} adds no noise"
+    if aggregator.noise_multiplier < LEAST:
         return "there is hardly any noise"
     if looks:
         return f"selector {selector.name!r} chooses by what it learns of clients without noise"
@@ -23,3 +27,17 @@ def why_no_epsilon(scenario: Experiment) -> str:
         if overrides(attack, Attack.agree):
             return f"attack {attack.name!r} has devices send what others have learned"
     return ""
+
+
+def privacy_of(scenario: Experiment) -> Privacy | None:
+    """Return what a round of `scenario` spends; None: its aggregator protects nobody.
+
+    Whether an epsilon can be told of it says `why_no_epsilon`.
+    """
+    aggregator, rounds = scenario.aggregation, scenario.rounds
+    if not isinstance(aggregator, DpFedAvg):
+        return None
+    there = all(g.availability.name == "always" and g.battery is None for g in scenario.fleet)
+    alike = type(scenario.selection) is Uniform and there
+    asked = rounds.policy.asked(rounds.clients) if alike else None
+    return Privacy(aggregator.noise_multiplier, aggregator.delta, asked)

@@ -55,7 +55,8 @@ def test_the_first_crossing_is_priced(results) -> None:
     for result in results:
         told = result.reached(0.3)
         assert told is not None
-        assert asdict(told) == pytest.approx(result.summary["targets"]["0.3"])
+        known = {name: cost for name, cost in asdict(told).items() if not np.isnan(cost)}
+        assert known == pytest.approx(result.summary["targets"]["0.3"])
         first = result.rounds[result.rounds["round"] <= told.round]
         assert told.energy_j == pytest.approx(first.energy_j.sum(), rel=1e-12)
 

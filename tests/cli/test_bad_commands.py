@@ -78,7 +78,9 @@ def test_time_only_refuses_what_needs_training(
     Path("s.yaml").write_text(text.replace("{rounds: 100}", "{accuracy: 0.9}"))
     lines = refused(capsys, "validate", "--time-only", "s.yaml").splitlines()
     assert len(lines) == 2
-    assert lines[0].startswith("s.yaml:25:9: rounds.stop: needs rounds, time, bytes or energy")
+    assert lines[0].startswith(
+        "s.yaml:25:9: rounds.stop: needs rounds, time, bytes, energy or epsilon"
+    )
     assert lines[1].startswith("s.yaml:26:12: selection: selector 'afl' needs losses")
     assert main(["validate", "s.yaml"]) == 0
     capsys.readouterr()

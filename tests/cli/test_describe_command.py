@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simfl.cli import main
-from simfl.core.rows import RoundRow, header
+from simfl.core.rows import PrivateRoundRow, header
 from simfl.core.units import DIMENSIONS
 from simfl.runs.folder.event_kinds import EVENT_KINDS
 from simfl.runs.folder.summary import MEANINGS
@@ -249,12 +249,13 @@ def test_units_are_described(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_columns_of_runs_are_described(capsys: pytest.CaptureFixture[str]) -> None:
     told = printed(capsys, "describe", "rounds.csv")
-    assert [line[2:] for line in told.splitlines() if re.match("  [a-z]", line)] == header(RoundRow)
+    columns = [line[2:] for line in told.splitlines() if re.match("  [a-z]", line)]
+    assert columns == header(PrivateRoundRow)
     assert "Of the bytes down and up, those of" in printed(capsys, "describe", "wasted_bytes")
     clients = " ".join(printed(capsys, "describe", "clients.csv").split())
     assert "late: cut off or too late, or its round was abandoned; offline: the device" in clients
-    columns = json.loads(printed(capsys, "describe", "summary.json", "--json"))["columns"]
-    assert columns == MEANINGS
+    keys = json.loads(printed(capsys, "describe", "summary.json", "--json"))["columns"]
+    assert keys == MEANINGS
     assert [
         one["file"] for one in json.loads(printed(capsys, "describe", "energy_j", "--json"))
     ] == ["rounds.csv", "clients.csv", "summary.json"]

@@ -12,14 +12,15 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from simfl import Options, RunResult, Scenario, compare
-from simfl.report.comparison.legend import legend
-from simfl.runs.privacy import (
+from simfl.core.epsilon import (
     ORDERS,
+    Spent,
     gaussian_epsilon,
     poisson_epsilon,
-    privacy_spent,
     renyi_divergence,
 )
+from simfl.report.comparison.legend import legend
+from simfl.runs.privacy import privacy_spent
 from simfl.scenario.cautions import cautions
 from tests.tiny import TINY, RunTiny
 
@@ -205,14 +206,16 @@ def test_what_a_run_is_continued_with_has_to_spend_the_same() -> None:
             {},
         )
     )
-    alone = privacy_spent([first], 8, 9, 5)
-    assert privacy_spent([first, longer], 8, 9, 5) == alone
+    last = Spent(2.0, 1.0)
+    alone = privacy_spent([first], last)
+    assert alone == {"delta": 1e-5, **last._asdict(), "why_none": ""}
+    assert privacy_spent([first, longer], last) == alone
     for other in (louder, plain):
-        spent = privacy_spent([first, other], 8, 9, 5)
+        spent = privacy_spent([first, other], last)
         assert spent is not None
         assert spent["epsilon"] is None
         assert spent["why_none"] == "the rules have changed on the way"
-    assert privacy_spent([plain], 8, 9, 5) is None
+    assert privacy_spent([plain], last) is None
 
 
 def test_runs_without_noise_tell_nothing(run_tiny: RunTiny) -> None:

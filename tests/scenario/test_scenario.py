@@ -63,6 +63,7 @@ def test_everything_is_as_written() -> None:
     assert found.rounds.stop.model_dump() == {
         "rounds": 10, "time": 43200.0, "accuracy": 0.9, "target": None, "bytes": 1e10,
         "energy": 7.2e6,
+        "epsilon": None,
     }  # fmt: skip
     assert found.evaluation.targets == (0.7, 0.8)
     assert found.seeds == (0, 1, 2)

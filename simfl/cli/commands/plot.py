@@ -11,8 +11,9 @@ from simfl.cli import _options as shared
 from simfl.cli._aside import say_aside
 from simfl.cli.app import app
 
-XS = ("time", "rounds", "bytes", "energy")
-YS = ("accuracy", "loss", "duration", "gemd", "rounds", "bytes", "energy")
+SPENT = ("bytes", "energy", "epsilon", "epsilon_poisson")
+XS = ("time", "rounds", *SPENT)
+YS = ("accuracy", "loss", "duration", "gemd", "rounds", *SPENT)
 
 
 @app.command("plot")

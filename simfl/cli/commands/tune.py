@@ -32,8 +32,8 @@ def tune_command(
         str | None,
         typer.Option(
             "--objective",
-            help="time, rounds, bytes or energy [to 80% or to 'rmse 0.5']; loss, accuracy or a "
-            "metric.",
+            help="time, rounds, bytes, energy or epsilon [to 80% or to 'rmse 0.5']; loss, accuracy "
+            "or a metric.",
         ),
     ] = None,
     limits: Annotated[

@@ -8,6 +8,7 @@ from simfl.report.comparison.sections import against_itself
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.column import Column
 from simfl.runs.results.compare import Comparison
+from simfl.runs.results.grouping import all_runs
 from simfl.runs.results.metric import EPSILONS, NORMALISED, TERMINAL, times
 from simfl.runs.results.paired import Ratio, zero_cost
 from simfl.runs.results.statistics import Figure
@@ -58,8 +59,8 @@ def legend(comparison: Comparison) -> list[str]:
 
 def _legend_of_privacy(comparison: Comparison) -> list[str]:
     """Return what the epsilons that are told are of, and at which delta."""
-    spent = [run.privacy for runs in comparison.groups.values() for run in runs]
-    known = {own["delta"] for own in spent if own.get("epsilon") is not None}
+    telling = [run for run in all_runs(comparison.groups) if math.isfinite(EPSILONS[0].of(run))]
+    known = {run.written("aggregation", "delta") for run in telling}
     if not known:
         return []
     deltas = formats.listed([f"{delta:g}" for delta in sorted(known)])

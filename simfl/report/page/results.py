@@ -58,8 +58,8 @@ def _parts(comparison: Comparison) -> list[list[Column]]:
     first = [*([Column(ACCURACY)] if have_accuracy(runs) else []), *own, *to]
     if len(first) <= FITTING_WORDS:
         return _side_by_side(first, whole)
-    energies = [c for c in to if c.metric is ENERGY]
-    return [[c for c in first if c not in energies], *_side_by_side(energies, whole)]
+    rest = [c for c in to if c.metric in (ENERGY, *EPSILONS)]
+    return [[c for c in first if c not in rest], *_side_by_side(rest, whole)]
 
 
 def _side_by_side(left: list[Column], right: list[Column]) -> list[list[Column]]:

@@ -14,6 +14,8 @@ from simfl.report.measures import (
     DONE,
     DURATION,
     ENERGY,
+    EPSILON,
+    EPSILON_POISSON,
     GEMD,
     LOSS,
     ROUNDS,
@@ -24,10 +26,13 @@ from simfl.report.measures import (
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_errors, all_metrics
 
-XS: Mapping[str, Measure] = {"time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY}
+SPENT: Mapping[str, Measure] = {
+    "bytes": BYTES, "energy": ENERGY, "epsilon": EPSILON, "epsilon_poisson": EPSILON_POISSON,
+}  # fmt: skip
+XS: Mapping[str, Measure] = {"time": TIME, "rounds": ROUNDS, **SPENT}
 YS: Mapping[str, Measure] = {
     "accuracy": ACCURACY, "loss": LOSS, "duration": DURATION, "gemd": GEMD,
-    "rounds": DONE, "bytes": BYTES, "energy": ENERGY,
+    "rounds": DONE, **SPENT,
 }  # fmt: skip
 
 
@@ -52,6 +57,8 @@ def drawable(results: Sequence[RunResult], x: Measure, y: Measure) -> list[RunRe
     drawn = [run for run in results if shows(run, y) and shows(run, x)]
     if not drawn:
         cure = "; it is known of fleets whose groups have a `power`" if ENERGY in (x, y) else ""
+        if {EPSILON, EPSILON_POISSON} & {x, y}:
+            cure = "; it is known of runs that protect privacy, with 'dp_fedavg' for one"
         raise InputError(f"none of the runs has any {y.label} over {x.label}{cure}")
     losses = sorted({run.component("training", "loss") for run in drawn})
     if y is LOSS and len(losses) > 1:

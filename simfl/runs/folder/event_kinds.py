@@ -154,6 +154,8 @@ EVENT_KINDS: Mapping[str, EventKind] = {
             "round": "whose model it is",
             "bytes": "moved when that round ended",
             "energy_j": "spent by participations and probes by then",
+            "epsilon": "of privacy spent by then (in logs of runs that tell it)",
+            "epsilon_poisson": "likewise",
             "time_s": "when that round ended, where that is before `t`",
         },
     ),

@@ -122,11 +122,11 @@ def column_texts(declared: Any) -> dict[str, str]:
     return below
 
 
-def _table(file: str, row: type) -> Callable[[], FileDescription]:
+def _table(file: str, row: type, more: type | None = None) -> Callable[[], FileDescription]:
     about = " ".join((row.__doc__ or "").partition("\n\n")[0].split())
 
     def describe() -> FileDescription:
-        columns = column_texts(row)
+        columns = column_texts(row) | ({} if more is None else column_texts(more))
         if "outcome" in columns:
             columns["outcome"] += f" {column_texts(rows)['Outcome'].capitalize()}"
         return FileDescription(file, f"{about}  An empty cell: None.", columns)
@@ -161,7 +161,7 @@ _SHOWN = (
 )
 
 FILES: Mapping[str, Callable[[], FileDescription]] = {
-    ROUNDS: _table(ROUNDS, rows.RoundRow),
+    ROUNDS: _table(ROUNDS, rows.RoundRow, rows.PrivateRoundRow),
     CLIENTS: _table(CLIENTS, rows.ClientRow),
     EVENTS: _events,
     SUMMARY: _described(

@@ -1,7 +1,7 @@
 """Writes a run's event log and tables as it goes on."""
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -41,10 +41,10 @@ class Recorder:
 
     Args:
         folder: of the run.
-        metrics: what its evaluations measure beside accuracy and loss.
+        row: what it tells of each round.
     """
 
-    def __init__(self, folder: Path, metrics: Sequence[str]) -> None:
+    def __init__(self, folder: Path, row: type[RoundRow]) -> None:
         files = RunFiles(folder)
         self.log = files.log
         self._kinds = KINDS[self.log]
@@ -54,7 +54,7 @@ class Recorder:
         self._rounds = GrowingFile(folder / ROUNDS)
         self._clients = GrowingFile(folder / CLIENTS)
         self._csv = _Csv()
-        self._rounds.append(",".join((*COLUMNS[RoundRow].names, *metrics)))
+        self._rounds.append(",".join(COLUMNS[row].names))
         self._clients.append(",".join(COLUMNS[ClientRow].names))
         self.flush()
 

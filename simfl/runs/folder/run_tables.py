@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from simfl.core.rows import ClientRow, RoundRow, header
+from simfl.core.rows import ClientRow, PrivateRoundRow, RoundRow, header
 from simfl.core.types import Flags
 from simfl.core.words import numbered
 from simfl.errors import InputError
@@ -48,7 +48,7 @@ class RunTables(RunFiles):
         if not self._first:
             return {}
         first = self._round_table.iloc[0]
-        measured = [name for name in first.index if name not in header(RoundRow)]
+        measured = [name for name in first.index if name not in header(PrivateRoundRow)]
         return {name: float(first[name]) for name in ("accuracy", "loss", *measured)}
 
     @property

@@ -4,7 +4,8 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any
 
-from simfl.core.rows import MOVED, ClientRow, RoundRow
+from simfl.core.epsilon import Spent
+from simfl.core.rows import EPSILONS, MOVED, ClientRow, PrivateRoundRow, RoundRow
 from simfl.core.target import target_of
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.folder.measures import (
@@ -34,7 +35,7 @@ MEANINGS: dict[str, str] = {
     "two evaluations, of the last round's model",
     "targets": "for each target: virtual time, round, bytes and energy at the end of the first "
     "round whose model was judged to be at it or better (bytes of transfers, joules of phases that "
-    "were over by then); null: never",
+    "were over by then), and epsilons where they are told; null: never",
     "totals": "bytes and energy of the whole run",
     "totals.download_bytes": "moved to clients, and to edge servers",
     "totals.upload_bytes": "moved to the server, and to edge servers",
@@ -105,6 +106,7 @@ class Summary:
         self.short_rounds = self.abandoned_rounds = 0
         self.last: dict[str, Any] | None = None
         self.best: float | None = None
+        self.spent: Spent | None = None
         self._judged: deque[tuple[int, float]] = deque(maxlen=TERMINAL_ROUNDS)
         self._timed: list[RoundTimes] = []
         self._clients, self._powered = clients, powered
@@ -140,6 +142,7 @@ class Summary:
                 "round": facts["round"],
                 "bytes": facts["bytes"],
                 "energy_j": facts["energy_j"] if self._powered else None,
+                **{name: facts[name] for name in EPSILONS if name in facts},
             }
 
     def _participation(self, row: ClientRow) -> None:
@@ -159,21 +162,13 @@ class Summary:
     def _round(self, row: RoundRow) -> None:
         self.rounds = row.round
         self.short_rounds += row.missing > 0
+        if isinstance(row, PrivateRoundRow):
+            self.spent = Spent(row.epsilon, row.epsilon_poisson)
         self.idle_energy_j += row.idle_energy_j
         if row.deadline_s:
             self._timed.append(
                 RoundTimes(row.start_s, row.last_arrival_s, row.end_s, row.deadline_s)
             )
-
-    @property
-    def most_heard(self) -> int:
-        """How many updates counted of the device of which most did."""
-        return max(self._participants.values(), default=0)
-
-    @property
-    def n_refused(self) -> int:
-        """How many devices refused, and were not asked again."""
-        return len(set().union(*self.refused.values()))
 
     def as_dict(self, end_s: float) -> dict[str, Any]:
         """Return the summary of a run that ended at `end_s`, ready for JSON."""

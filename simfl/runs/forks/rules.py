@@ -1,5 +1,6 @@
 """What a fork may change: the rules that are in force from then on, not what made the past."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ from simfl.core.rows import MOVED
 from simfl.errors import InputError
 from simfl.scenario import Scenario
 from simfl.scenario.language.place import flat
+from simfl.scenario.privacy import privacy_of, why_no_epsilon
 from simfl.sim.timeline import ROUNDING
 
 RULES = ("training", "rounds", "selection", "aggregation")
@@ -40,6 +42,7 @@ def refuse_another_past(
     allowed = [f"a fork may change {', '.join(RULES)}; all else: run anew"] if fixed else []
     if any(path.startswith("rounds.stop") for path in changed):
         problems += _ended_before(after, at_s, past)
+    problems += _of_privacy(before, after, past)
     if problems:
         raise InputError("\n".join([*problems, *allowed]))
 
@@ -75,3 +78,26 @@ def _ended_before(
         if met:
             first = f"{stop.target} was reached before, in round {met[0]['round']}"
             yield f"rounds.stop.target: {first}"
+
+
+def _of_privacy(
+    before: Scenario, after: Scenario, past: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield why a fork could not end by privacy spent before a client has spent more."""
+    limit, privacy = after.rounds.stop.epsilon, privacy_of(after)
+    if limit is None or privacy is None:
+        return
+    rounds = [e for e in past if e["event"] == "round_end"]
+    untold = any(row.get("epsilon") is None for row in rounds[-1:])
+    terms = [(privacy_of(scenario), why_no_epsilon(scenario)) for scenario in (before, after)]
+    if untold or terms[0] != terms[1]:
+        yield "rounds.stop.epsilon: no epsilon will be told: the rules have changed on the way"
+        return
+    heard = Counter(
+        e["client"] for e in past if e["event"] == "participation" and e["outcome"] == "arrived"
+    )
+    if privacy.exceeds((most := max(heard.values(), default=0)) + 1, limit):
+        yield (
+            f"rounds.stop.epsilon: {limit:.7g} could be exceeded in the round that is under way, "
+            f"{privacy.of(most):.7g} was spent before"
+        )

@@ -14,7 +14,7 @@ from simfl.runs.folder.records import Records, Row, of_kind, value_of
 from simfl.runs.laws.base import Violation, Violations
 from simfl.runs.laws.clock import duration
 
-ENDS_WITH_AN_EVENT = ("rounds", "accuracy", "target", "bytes", "energy")
+ENDS_WITH_AN_EVENT = ("rounds", "accuracy", "target", "bytes", "energy", "epsilon")
 """Stopping rules that are met when a round ends."""
 
 

@@ -14,13 +14,10 @@ from simfl.runs.results.column import Column, target_in, target_text
 from simfl.runs.results.grouping import Groups, by_variant
 from simfl.runs.results.metric import (
     ACCURACY,
-    BYTES,
-    ENERGY,
+    COSTS,
     ON_REQUEST,
     PER_ROUND,
-    ROUNDS,
     TERMINAL,
-    TIME,
     Metric,
     figure,
     times,
@@ -217,7 +214,7 @@ def _columns(
     """Return what is compared: whole runs and what targets cost, then the same to the baseline."""
     whole = totals(results)
     columns = [Column(metric) for metric in whole]
-    costs = [metric for metric in (TIME, ROUNDS, BYTES, ENERGY) if metric in whole]
+    costs = [metric for metric in COSTS if metric in whole]
     columns += [Column(metric, target) for target in targets for metric in costs]
     if baseline is None:
         return columns

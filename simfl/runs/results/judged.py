@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.rows import RoundRow, header
+from simfl.core.rows import PrivateRoundRow, header
 from simfl.core.types import Floats, Ids
 from simfl.runs.folder.measures import terminal_accuracy
 from simfl.runs.folder.run_tables import RunTables
@@ -54,7 +54,7 @@ class JudgedRun(RunTables):
 
     @property
     def _metric_columns(self) -> list[str]:
-        return [name for name in self.round_rows.columns if name not in header(RoundRow)]
+        return [name for name in self.round_rows.columns if name not in header(PrivateRoundRow)]
 
     @cached_property
     def last_evaluation(self) -> dict[str, float]:

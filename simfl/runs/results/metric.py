@@ -1,12 +1,14 @@
 """What is measured of runs, over the seeds of a variant: what they reached, took and spent."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from simfl.core.rows import EPSILONS as SPENT
+from simfl.core.types import Floats
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.paired import Times
 from simfl.runs.results.result import RunResult
@@ -65,12 +67,21 @@ class Metric:
     def followed(self, run: RunResult) -> float:
         """Return what a run took that never got to a target: it would have cost more, if ever.
 
-        Bytes and joules are those by the end of the last round, counted as they are to a target.
+        Bytes, joules and epsilon are those by the end of the last round, counted as to a target.
         """
-        by_round = {"bytes": "moved_bytes", "energy_j": "spent_j"}.get(self.cost)
+        by_round = BY_ROUND.get(self.cost)
         if by_round is None:
             return float(self.of(run))
-        return float(getattr(run, by_round)[-1]) if run.n_rounds else 0.0
+        return float(by_round(run)[-1]) if run.n_rounds else 0.0
+
+
+BY_ROUND: Mapping[str, Callable[[RunResult], Floats]] = {
+    "bytes": lambda run: run.moved_bytes,
+    "energy_j": lambda run: run.spent_j,
+    "epsilon": lambda run: run.spent_epsilon("epsilon"),
+    "epsilon_poisson": lambda run: run.spent_epsilon("epsilon_poisson"),
+}
+"""Costs that are summed up: `(rounds,)` what was spent by each round's end."""
 
 
 ACCURACY = Metric("accuracy", "share", lambda run: run.final_accuracy, worst=-math.inf)
@@ -87,13 +98,17 @@ NORMALISED = Metric("normalised_time", "ratio", lambda run: run.normalised_round
 def _epsilon(name: str) -> Callable[[RunResult], float]:
     def of(run: RunResult) -> float:
         spent = run.privacy.get(name)
-        return math.nan if spent is None else float(spent)
+        if run.finished or not run.n_rounds:
+            return math.nan if spent is None else float(spent)
+        return float(run.spent_epsilon(name)[-1])
 
     return of
 
 
-EPSILONS = [Metric(name, "ratio", _epsilon(name)) for name in ("epsilon", "epsilon_poisson")]
-"""The privacy spent, see `simfl.runs.privacy`."""
+EPSILONS = [Metric(name, "ratio", _epsilon(name), name) for name in SPENT]
+"""The privacy spent, see `simfl.core.epsilon`."""
+COSTS = (TIME, ROUNDS, BYTES, ENERGY, *EPSILONS)
+"""What can be asked of a target."""
 
 
 def _mean_gemd(run: RunResult) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.rows import COUNTED, MOVED
+from simfl.core.rows import COUNTED, EPSILONS, MOVED
 from simfl.core.target import metric_of, parse_target
 from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
@@ -21,12 +21,17 @@ from simfl.runs.results.judged import JudgedRun
 
 @dataclass(frozen=True)
 class Reached:
-    """When the round ended whose model first reached some target, and what was spent by then."""
+    """When the round ended whose model first reached some target, and what was spent by then.
+
+    NaN: it is not known.
+    """
 
     time_s: float
     round: float
     bytes: float
     energy_j: float
+    epsilon: float = math.nan
+    epsilon_poisson: float = math.nan
 
 
 class RunResult(JudgedRun):
@@ -69,6 +74,20 @@ class RunResult(JudgedRun):
         booked = self.round_rows["energy_j"].cumsum()
         return (booked + self.round_rows["in_flight_energy_j"].fillna(0)).to_numpy(np.float64)
 
+    def spent_epsilon(self, name: str) -> Floats:
+        """Return `(rounds,)` `epsilon` or `epsilon_poisson`, spent by each round's end.
+
+        NaN: the run does not tell it, or was made by an older version.
+        """
+        if name not in self.round_rows:
+            return np.full(self.n_rounds, np.nan)
+        return self.of_rounds(name).astype(np.float64)
+
+    def epsilon_at_start(self, name: str) -> float:
+        """Return what round 0 says of that, 0 (NaN: nothing, or there is none)."""
+        known = self._first and name in self._round_table
+        return float(self._round_table[name].iloc[0]) if known else math.nan
+
     def reached(self, target: float | str) -> Reached | None:
         """Return when a model that was judged first had reached `target`; None: never.
 
@@ -81,16 +100,19 @@ class RunResult(JudgedRun):
         target = parse_target(target)
         began = np.array([self.initially(metric_of(target))])
         if self.criteria.at(target, began).any():
-            return Reached(0.0, 0.0, 0.0, 0.0 if self.powered else math.nan)
+            none_j = 0.0 if self.powered else math.nan
+            return Reached(0.0, 0.0, 0.0, none_j, *map(self.epsilon_at_start, EPSILONS))
         hits = np.flatnonzero(self.criteria.at(target, self.judged_by(metric_of(target))))
         if not len(hits):
             return None
         first = hits[0]
+        told = [name for name in EPSILONS if name in self.round_rows]
         return Reached(
             float(self.of_rounds("end_s")[first]),
             float(self.of_rounds("round")[first]),
             float(self.moved_bytes[first]),
             float(self.spent_j[first]),
+            *(float(self.spent_epsilon(name)[first]) for name in told),
         )
 
     @cached_property

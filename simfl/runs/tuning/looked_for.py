@@ -44,8 +44,6 @@ def refuse_unknown(spec: Tune, scenario: Scenario) -> None:
     """
     if why := why_no_objective(spec, scenario):
         raise ScenarioError(f"tune.objective: {why}")
-    if "epsilon" in spec.limits and (why := why_no_epsilon(scenario)):
-        raise ScenarioError(f"tune.under: no epsilon will be told: {why}")
     asked = {"objective": [spec.measured], "under": spec.limits}
     for key, names in asked.items():
         if "energy" in names and not scenario.powered:
@@ -53,3 +51,5 @@ def refuse_unknown(spec: Tune, scenario: Scenario) -> None:
                 f"tune.{key}: no group of the fleet says what `power` it takes, so that no energy "
                 "is known"
             )
+        if "epsilon" in names and (why := why_no_epsilon(scenario)):
+            raise ScenarioError(f"tune.{key}: no epsilon will be told: {why}")

@@ -22,7 +22,9 @@ METRICS: Mapping[str, Metric] = {
     "accuracy": ACCURACY,
     "wasted": Metric("wasted", "share", lambda run: run.wasted_share),
     "never_heard": NEVER_HEARD,
-    "epsilon": Metric("epsilon", "ratio", lambda run: _or_infinite(run.privacy.get("epsilon"))),
+    "epsilon": Metric(
+        "epsilon", "ratio", lambda run: _or_infinite(run.privacy.get("epsilon")), "epsilon"
+    ),
 }  # fmt: skip
 """What can be an objective or a limit; so can what models are judged by, see `metric_called`."""
 

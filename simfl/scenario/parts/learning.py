@@ -15,7 +15,7 @@ from simfl.components.optimizers.base import Optimizer, optimizers
 from simfl.components.partitions.base import Partition, partitions
 from simfl.components.schedules.base import Schedule, schedules
 from simfl.components.workloads.base import Workload, workloads
-from simfl.core.rows import RoundRow, header
+from simfl.core.rows import PrivateRoundRow, header
 from simfl.core.target import Target
 from simfl.core.units import Percent
 from simfl.scenario.parts.part import WORKED_OUT, Count, Part
@@ -178,7 +178,7 @@ class Evaluation(Part):
 
     @model_validator(mode="after")
     def _own_columns(self) -> Self:
-        columns = {"t", "event", *header(RoundRow)}
+        columns = {"t", "event", *header(PrivateRoundRow)}
         for place, label in enumerate(self.labels):
             if not label.isidentifier() or iskeyword(label):
                 raise ValueError(f"metrics: {label!r} is no name for a column")

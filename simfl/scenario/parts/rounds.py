@@ -35,12 +35,17 @@ class Stop(Part):
         gt=0,
         description="total spent at work by the end of a round, in finished phases",
     )
+    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        None,
+        description="privacy spent, as in `rounds.csv`: the run ends before the round in which a "
+        "client could come to have spent more",
+    )
 
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not self.model_dump(exclude_none=True):
             raise ValueError(
-                "expected at least one of rounds, time, accuracy, target, bytes and energy"
+                "expected at least one of rounds, time, accuracy, target, bytes, energy and epsilon"
             )
         return self
 

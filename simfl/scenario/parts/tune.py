@@ -15,7 +15,7 @@ Number = int | float | str
 _MEASURED = re.compile(rf"({NUMBER})\s*(\S.*)?")
 _OBJECTIVE = re.compile(r"([A-Za-z_]\w*)(?:\s+to\s+(\S.*))?")
 
-COSTS = ("time", "rounds", "bytes", "energy")
+COSTS = ("time", "rounds", "bytes", "energy", "epsilon")
 """Objectives that can be asked of a target; all others are of the last model, and need training."""
 
 
@@ -73,7 +73,8 @@ def _measured(bound: Number) -> tuple[float, str]:
 
 
 EXPECTED = (
-    "expected time, rounds, bytes or energy, each with or without a target, such as 'time to 80%'"
+    "expected time, rounds, bytes, energy or epsilon, each with or without a target, such as 'time "
+    "to 80%'"
 )
 
 
@@ -119,9 +120,9 @@ class Tune(Part):
         description="a path -> {min, max} or a list of values, as in a sweep",
     )
     objective: Annotated[str, AfterValidator(_objective)] = Field(
-        description="minimise time, rounds, bytes or energy, such as time to 80% or time to rmse "
-        "0.5, or the last model's loss; or maximise its accuracy; or one of `evaluation.metrics`, "
-        "whichever way is better"
+        description="minimise time, rounds, bytes, energy or epsilon, such as time to 80% or time "
+        "to rmse 0.5, or the last model's loss; or maximise its accuracy; or one of "
+        "`evaluation.metrics`, whichever way is better"
     )
     under: Limits = Field(
         default_factory=Limits, description="upper limits that a choice must respect"

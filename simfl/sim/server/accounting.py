@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 
 from simfl.core.evaluation import Evaluation
-from simfl.core.rows import COUNTED, ClientRow, Outcome, round_row
+from simfl.core.rows import COUNTED, ClientRow, Outcome
 from simfl.sim.errand import Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.meter import Meter
 from simfl.sim.networks.base import Direction
+from simfl.sim.server.candidates import Candidates
 from simfl.sim.server.idle_energy import IdleEnergy
 from simfl.sim.server.participation import Participation
+from simfl.sim.server.privacy import PrivacyLoss
 from simfl.sim.server.state import RunState
 
 
@@ -22,19 +24,22 @@ class Accounting:
     Args:
         state: of the run.
         fleet: the devices.
+        candidates: who can be asked.
 
     Attributes:
         row: of the round under way, filled in as things happen.
         meter: what devices at work cost until they are booked.
+        privacy: what was spent of it by the end of the last round.
     """
 
-    def __init__(self, state: RunState, fleet: Fleet) -> None:
+    def __init__(self, state: RunState, fleet: Fleet, candidates: Candidates) -> None:
         self._state = state
         self._fleet = fleet
         self.meter = Meter()
+        self.privacy = PrivacyLoss(state, candidates)
         self._booked_bytes = 0
         self._booked_j = 0.0
-        self._new_row = round_row(state.settings.metrics)
+        self._new_row = state.settings.row
         self.row = self._new_row(0, 0.0)
         self._idle = IdleEnergy(state, fleet)
 
@@ -113,6 +118,7 @@ class Accounting:
         if client.outcome == "arrived":
             assert client.upload_end_s is not None
             row.last_arrival_s = max(row.last_arrival_s or 0.0, client.upload_end_s)
+            self.privacy.count(client.client)
         else:
             row.wasted_bytes += moved
         self._spend(moved, client.energy_j)
@@ -149,6 +155,9 @@ class Accounting:
             row.accuracy, row.loss = evaluation.accuracy, evaluation.loss
             for name, value in evaluation.metrics.items():
                 setattr(row, name, value)
+        self.privacy.close(row.round)
+        for name, spent in self.privacy.told.items():
+            setattr(row, name, spent)
         self.row = self._new_row(row.round + 1, now_s)
         self._state.note("round_end", row=row)
 

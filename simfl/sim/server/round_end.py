@@ -29,7 +29,7 @@ class RoundEnd:
     _judged: int = field(default=0, init=False)
     _reached: set[float] = field(default_factory=set, init=False)
     _closed_s: float = field(default=0.0, init=False)
-    _cost: dict[str, float] = field(default_factory=dict, init=False)
+    _cost: dict[str, float | None] = field(default_factory=dict, init=False)
 
     @property
     def pending(self) -> bool:
@@ -77,6 +77,7 @@ class RoundEnd:
         self._cost = {
             "bytes": self.accounting.total_bytes,
             "energy_j": self.accounting.total_energy_j,
+            **self.accounting.privacy.told,
         }
         self._closed_s = self.state.timeline.now
         if evaluation is not None:
@@ -93,6 +94,8 @@ class RoundEnd:
         spent_j = self.accounting.total_energy_j * (1 + ROUNDING)  # a sum of many
         if stop.energy_j is not None and spent_j >= stop.energy_j:
             return "energy"
+        if stop.epsilon is not None and self.accounting.privacy.may_exceed(stop.epsilon):
+            return "epsilon"
         if state.time_is_up and not more:
             return "time"
         return None

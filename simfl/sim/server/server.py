@@ -70,7 +70,7 @@ class Server:
         self.history = History.empty(fleet.samples)
         self.state = state = RunState(timeline, settings)
         self.candidates = candidates = Candidates(timeline, fleet)
-        self.accounting = accounting = Accounting(state, fleet)
+        self.accounting = accounting = Accounting(state, fleet, candidates)
         self.holders: Ids = candidates.able
         if not len(self.holders):
             raise InputError("no device of the fleet holds any training sample")

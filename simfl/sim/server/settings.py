@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from simfl.core.epsilon import Privacy
 from simfl.core.evaluation import Evaluation
+from simfl.core.rows import RoundRow, round_row
 from simfl.core.work import FORWARD_UNITS, Plan
 
 SCALAR_BYTES = 4
@@ -21,6 +23,7 @@ class Stop:
         size: bytes moved, in both directions.
         energy_j: joules of devices at work.
         target: another number of an evaluation than its accuracy.
+        epsilon: privacy that no client may have spent more of.
     """
 
     rounds: int | None = None
@@ -29,6 +32,7 @@ class Stop:
     size: int | None = None
     energy_j: float | None = None
     target: float | None = None
+    epsilon: float | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,7 @@ class Settings:
         filters_updates: whether clients decide after training if their update is worth an upload.
         memory_bytes: what training takes of a device's memory.
         forward_units: of a forward pass over one sample, in what training on it takes.
+        privacy: what each round spends of it (None: nothing, or nobody can tell).
     """
 
     clients: int
@@ -109,6 +114,12 @@ class Settings:
     filters_updates: bool = False
     evaluate_initial: bool = False
     reached: Callable[[Evaluation, float], bool] = accuracy_reached
+    privacy: Privacy | None = None
+
+    @property
+    def row(self) -> type[RoundRow]:
+        """What is told of each round."""
+        return round_row(self.metrics, private=self.privacy is not None)
 
     @property
     def nominal(self) -> Plan:

@@ -81,7 +81,7 @@ def test_runs_are_drawn_one_by_one_on_demand(runs: list[RunResult]) -> None:
     np.testing.assert_allclose(lines(figure)[0], [[2000, 0.2], [4000, 0.4], [6000, 0.8]])
 
 
-@pytest.mark.parametrize("x", XS)
+@pytest.mark.parametrize("x", [name for name in XS if not name.startswith("epsilon")])
 @pytest.mark.parametrize("y", ["accuracy", "loss", "duration", "bytes"])
 def test_axes_name_what_they_show(runs: list[RunResult], x: str, y: str) -> None:
     axes = plot(runs, x, y).axes[0]

@@ -13,8 +13,8 @@ from tests.runs.tuning.tuned import CLOCK, LEARNS
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ({"objective": "speed"}, "expected time, rounds, bytes or energy"),
-        ({"objective": "accuracy to 80%"}, "expected time, rounds, bytes or energy"),
+        ({"objective": "speed"}, "expected time, rounds, bytes, energy or epsilon"),
+        ({"objective": "accuracy to 80%"}, "expected time, rounds, bytes, energy or"),
         ({"parameters": {}}, "at least 1"),
         ({"parameters": {"rounds.clients": {"min": 5, "max": 5}}}, "min must be below max"),
         ({"parameters": {"rounds.clients": {"min": 1, "max": "5 s"}}}, "in the same unit"),
