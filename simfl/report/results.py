@@ -10,8 +10,10 @@ from typing_extensions import override
 from simfl.report.comparison.forms import numbers
 from simfl.report.comparison.sections import sections
 from simfl.report.plot import Band, plot
+from simfl.report.plot.tradeoff import draw
 from simfl.runs.results.compare import compare
 from simfl.runs.results.result import RunResult
+from simfl.runs.results.tradeoff import tradeoff
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,6 +80,19 @@ class Results(list[RunResult]):
         """Return a chart, a line per variant; see `simfl.report.plot.plot`."""
         _let_figures_be_seen()
         return plot(self, x, y, band=band)
+
+    def tradeoff(self, x: str, y: str) -> "Figure":
+        """Return a chart of two costs, or of a cost and what it brought; see `simfl.report.plot`.
+
+        Args:
+            x: a column of `compare`, named as by ``as_numbers``: ``time_s_to_60%``.
+            y: another, such as ``bytes_to_60%`` or ``accuracy``.
+
+        Raises:
+            InputError: there is no such column, or no run has both.
+        """
+        _let_figures_be_seen()
+        return draw(tradeoff(self, x, y))
 
     def _repr_html_(self) -> str:
         html: str = self.table().to_html(index=False, na_rep="")

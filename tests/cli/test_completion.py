@@ -63,6 +63,7 @@ def test_names_are_completed(asked: Asked, line: str, expected: set[str]) -> Non
 @pytest.mark.parametrize(
     ("command", "option", "choices"),
     [
+        ("plot", "--kind", ("curves", "tradeoff")),
         ("plot", "--x", XS),
         ("plot", "--y", YS),
         ("plot", "--band", BANDS),

@@ -12,7 +12,7 @@ from simfl.report.comparison.cells import cell_text
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.column import Column, target_text
 from simfl.runs.results.compare import Comparison
-from simfl.runs.results.grouping import all_runs
+from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.several import judged_on
 
 NAMES = {
@@ -88,7 +88,8 @@ def _section(comparison: Comparison, columns: list[Column], one_unit: bool) -> S
         ]
         rows.append([variant, *([str(len(runs))] if seeded else []), *cells])
     names = [
-        head(comparison, column) + unit for column, (unit, _) in zip(columns, told, strict=True)
+        head(comparison.groups, column) + unit
+        for column, (unit, _) in zip(columns, told, strict=True)
     ]
     heads = ["variant", *(["seeds"] if seeded else []), *names]
     title = "whole runs" if first.target is None else f"to {target_text(first.target)}"
@@ -125,11 +126,11 @@ def _scale(
     return f" ({symbol})", lambda value: f"{value / size:,.{digits}f}"
 
 
-def head(comparison: Comparison, column: Column) -> str:
-    """Return what a column of a comparison is called."""
+def head(groups: Groups, column: Column) -> str:
+    """Return what a column of a comparison of `groups` is called."""
     if column.ideal is not None:
         return "relative improvement"
-    judged = {*map(judged_on, all_runs(comparison.groups))}
+    judged = {*map(judged_on, all_runs(groups))}
     accuracy = column.metric.judges and column.metric.unit == "share"
     trained = accuracy and judged == {"train"}
     return f"{'training ' if trained else ''}{name_of(column)}"

@@ -12,6 +12,8 @@ DASHES: tuple[Any, ...] = (
     "-", (0, (5, 2)), (0, (1, 1.5)),
     (0, (6, 1.5, 1, 1.5)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (8, 4)),
 )  # fmt: skip
+MARKERS = ("o", "s", "^", "D", "v", "P")
+"""Of points, as many as `DASHES` of lines."""
 PHASES: Mapping[str, str] = {"download": "#0a5f96", "compute": "#ad6010", "upload": "#12a572"}
 """The colour of each phase of a participation."""
 LOOKS = len(COLOURS) * len(DASHES)
@@ -39,6 +41,14 @@ def look(index: int) -> dict[str, Any]:
     return {
         "color": COLOURS[index % len(COLOURS)],
         "linestyle": DASHES[index // len(COLOURS) % len(DASHES)],
+    }
+
+
+def mark(index: int) -> dict[str, Any]:
+    """Return colour and marker of the points at `index`; see `look`."""
+    return {
+        "color": COLOURS[index % len(COLOURS)],
+        "marker": MARKERS[index // len(COLOURS) % len(MARKERS)],
     }
 
 

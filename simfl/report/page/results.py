@@ -87,7 +87,7 @@ def _table(comparison: Comparison, groups: Groups, seeded: bool) -> Table:
 def head_of(comparison: Comparison, column: Column) -> str:
     """Return what a column is called beside words about the best of all rounds."""
     last = "last " if column.metric is ACCURACY and not column.target else ""
-    return f"{last}{head(comparison, column)}"
+    return f"{last}{head(comparison.groups, column)}"
 
 
 def _heading_above(column: Column) -> str:

@@ -38,16 +38,15 @@ def caption(results: Sequence[RunResult], x: str, y: str | None, band: str) -> I
                 f"no mean of {formats.listed(apart, FEW)}: at no {across.label} do all seeds have "
                 "a value, so each is a line of its own"
             )
-    if lacking := _those(by_variant(results), lambda run: not is_drawn(run)):
+    if lacking := those(by_variant(results), lambda run: not is_drawn(run)):
         yield f"left out, without any {up.label}: {lacking}"
-    if unfinished := _those(groups, lambda run: not run.finished):
+    if unfinished := those(groups, lambda run: not run.finished):
         yield f"not finished, drawn as far as they got: {unfinished}"
 
 
 def _of_means(fewest: int, most: int, band: str) -> str:
     """Return how to read lines and bands, of so many seeds."""
-    seeds = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-    told = f"lines: means over {seeds} seeds, as far as each of them got"
+    told = f"lines: means over {so_many(fewest, most)} seeds, as far as each of them got"
     if band not in SHOWN_BY:
         return told
     if band == "ci" and most < ENOUGH:
@@ -56,7 +55,12 @@ def _of_means(fewest: int, most: int, band: str) -> str:
     return f"{told}; bands: {SHOWN_BY[band]}{some}"
 
 
-def _those(groups: Groups, which: Callable[[RunResult], bool]) -> str:
+def so_many(fewest: int, most: int) -> str:
+    """Return how many there are of each of several, in words."""
+    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
+
+
+def those(groups: Groups, which: Callable[[RunResult], bool]) -> str:
     """Return whose runs they are, and how many of a variant's where not all."""
     names = []
     for name, runs in groups.items():

@@ -27,7 +27,7 @@ def name_lines(figure: "Figure", axes: "Axes", *, grows: bool) -> None:
     box, room = legend.get_window_extent(), axes.get_window_extent()
     fits = box.width <= 0.6 * room.width and box.height <= 0.6 * room.height
     if fits and not any(
-        path.intersects_bbox(box, filled=False)
+        path.intersects_bbox(box, filled=False) or box.count_contains(path.vertices)
         for line in axes.lines
         for path in [line.get_transform().transform_path(line.get_path())]
     ):
