@@ -9,6 +9,7 @@ from simfl.runs.results.column import Column
 from simfl.runs.results.compare import Cell
 from simfl.runs.results.metric import Unit
 from simfl.runs.results.paired import Ratio
+from simfl.runs.results.signs import Signs
 from simfl.runs.results.statistics import Figure, Interval
 
 TEXT: Mapping[str, Callable[[float], str]] = {
@@ -78,6 +79,8 @@ def cell_text(column: Column, cell: Cell, text: Callable[[float], str] | None = 
         return formats.NOTHING
     if isinstance(cell, Ratio):
         return ratio_text(cell, TEXT[column.metric.unit])
+    if isinstance(cell, Signs):
+        return signs_text(cell)
     if column.versus is not None and column.ideal is None:
         return difference_text(cell, column.metric.unit)
     unit = column.metric.unit
@@ -130,6 +133,16 @@ def as_long(ratio: Ratio, seeds: int = 0) -> str:
     if ratio.seeds < seeds:
         told += f", with the {formats.plural(ratio.seeds, 'seed')} that both have"
     return told
+
+
+def signs_text(signs: Signs) -> str:
+    """Return with how many seeds less was needed, and what the sign test says.
+
+    >>> signs_text(Signs(4, 1, 5)), signs_text(Signs(3, 0, 5))
+    ('4 of 5 seeds (p = 0.38)', '3 of 5 seeds, later with 0 (p = 0.25)')
+    """
+    later = "" if signs.less + signs.more == signs.seeds else f", later with {signs.more:,}"
+    return f"{signs.less:,} of {signs.seeds:,} seeds{later} (p = {signs.p:.2g})"
 
 
 def _times_of(ratio: Ratio) -> Callable[[float], str]:

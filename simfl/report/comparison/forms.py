@@ -21,6 +21,7 @@ from simfl.runs.results.grouping import all_runs
 from simfl.runs.results.metric import PER_ROUND, ROUNDS, WASTED
 from simfl.runs.results.paired import Ratio
 from simfl.runs.results.several import untrained
+from simfl.runs.results.signs import Signs
 from simfl.runs.results.statistics import ENOUGH, Figure
 
 
@@ -163,9 +164,9 @@ def _defused(cell: Any) -> Any:
 
 def _flat(column: Column, cell: Cell) -> dict[str, Any]:
     """Return the facts of a cell, each by the name that its column has in a CSV file."""
-    told = facts(cell) or {"mean": None}
+    told = facts(cell) or {"sooner" if column.counted else "mean": None}
     return {
-        column.key if name in ("mean", "ratio") else f"{column.key}_{name}": value
+        column.key if name in ("mean", "ratio", "sooner") else f"{column.key}_{name}": value
         for name, value in told.items()
     }
 
@@ -174,6 +175,9 @@ def facts(cell: Cell) -> dict[str, Any] | None:
     """Return a cell for programs; what is not finite is None, and without an interval is why."""
     if cell is None:
         return None
+    if isinstance(cell, Signs):
+        counts = {"sooner": cell.less, "later": cell.more, "seeds": cell.seeds}
+        return counts | {"sign_test_p": cell.p}
     interval: dict[str, Any] = {"low": None, "high": None, "interval": None}
     if why := _why_no_interval(cell):
         interval["why_no_interval"] = why

@@ -11,10 +11,13 @@ from simfl.runs.results.compare import Comparison
 from simfl.runs.results.grouping import all_runs
 from simfl.runs.results.metric import EPSILONS, NORMALISED, TERMINAL, times
 from simfl.runs.results.paired import Ratio, zero_cost
+from simfl.runs.results.signs import Signs
 from simfl.runs.results.statistics import Figure
 
 BY_CHANCE = 0.05
 """Share of the intervals, which are 95% ones, that leave out what is so."""
+SIGNS = 6
+"""With so many seeds, all of which fall one way, a sign test's p is below 0.05."""
 
 
 def legend(comparison: Comparison) -> list[str]:
@@ -51,6 +54,7 @@ def legend(comparison: Comparison) -> list[str]:
     baseline = str(comparison.baseline)
     lines += _legend_of_differences(differences, baseline)
     lines += _legend_of_ratios(ratios, baseline)
+    lines += _legend_of_signs([cell for _, cell in cells if isinstance(cell, Signs)], baseline)
     lines += _legend_of_many([*differences, *ratios])
     lines += _legend_of_nothing(comparison)
     compared = any(c.versus is not None and c.ideal is None for c in comparison.columns)
@@ -138,6 +142,19 @@ def _legend_of_ratios(ratios: Sequence[Ratio], baseline: str) -> list[str]:
             "much (restricted mean)."
         )
     return lines
+
+
+def _legend_of_signs(counts: Sequence[Signs], baseline: str) -> list[str]:
+    """Return how counts of seeds are to be read, and how many it takes to say something."""
+    if not counts:
+        return []
+    line = f"Sooner than {baseline}: with how many of the seeds that both have"
+    if any(signs.less + signs.more < signs.seeds for signs in counts):
+        line += " (the rest: equally soon, or neither got there while both ran)"
+    line += "; p is the sign test's (two-sided): from 0.05 on chance may explain it"
+    if max(signs.seeds for signs in counts) < SIGNS:
+        line += f", which fewer than {SIGNS} seeds are never below, however they fall"
+    return [f"{line}."]
 
 
 def _legend_of_many(compared: Sequence[Figure | Ratio]) -> list[str]:

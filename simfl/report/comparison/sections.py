@@ -130,6 +130,8 @@ def head(groups: Groups, column: Column) -> str:
     """Return what a column of a comparison of `groups` is called."""
     if column.ideal is not None:
         return "relative improvement"
+    if column.counted:
+        return f"sooner than {column.versus}"
     judged = {*map(judged_on, all_runs(groups))}
     accuracy = column.metric.judges and column.metric.unit == "share"
     trained = accuracy and judged == {"train"}

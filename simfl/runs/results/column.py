@@ -17,12 +17,14 @@ class Column:
         target: the accuracy, or other number, until which (None: of the whole run).
         versus: the variant compared with (None: the number itself).
         ideal: the variant whose difference from `versus` is 1 (None: none).
+        counted: whether it tells with how many seeds less is needed than `versus` needs.
     """
 
     metric: Metric
     target: float | None = None
     versus: str | None = None
     ideal: str | None = None
+    counted: bool = False
 
     @property
     def key(self) -> str:
@@ -31,7 +33,8 @@ class Column:
             return "relative_improvement"
         name = self.metric.cost if self.target is not None else self.metric.name
         if self.versus is not None:
-            name = f"{self.metric.stem}_{'speedup' if self.divided else 'difference'}"
+            said = "sooner" if self.counted else "speedup" if self.divided else "difference"
+            name = f"{self.metric.stem}_{said}"
         if self.target is None:
             return name
         return f"{name}_to_{target_text(self.target).replace(' ', '_')}"

@@ -11,13 +11,14 @@ from simfl.core.arguments import called, require_kind, require_several
 from simfl.errors import InputError, NameNotFound, nearest
 from simfl.runs.results.asked_targets import as_targets
 from simfl.runs.results.column import Column, target_in, target_text
-from simfl.runs.results.grouping import Groups, by_variant
+from simfl.runs.results.grouping import Groups, all_runs, by_variant, share_seeds
 from simfl.runs.results.metric import (
     ACCURACY,
     COSTS,
     ON_REQUEST,
     PER_ROUND,
     TERMINAL,
+    TIME,
     Metric,
     figure,
     times,
@@ -26,9 +27,10 @@ from simfl.runs.results.metric import (
 from simfl.runs.results.paired import Ratio, paired_difference, paired_ratio
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_targets, can_reach, have_accuracy, untrained
+from simfl.runs.results.signs import Signs, signs
 from simfl.runs.results.statistics import Figure
 
-Cell = Figure | Ratio | None
+Cell = Figure | Ratio | Signs | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,6 +98,8 @@ class Comparison:
                 if not (judged and self._known(variant, metric)):
                     return None
             return figure(self.groups[variant], metric, target)
+        if column.counted:
+            return self._signs(variant, column.versus, column)
         if not column.divided:
             return paired_difference(
                 self._values(variant, metric),
@@ -134,6 +138,14 @@ class Comparison:
         return paired_ratio(
             times(self.groups[a], metric, target), times(self.groups[b], metric, target)
         )
+
+    def _signs(self, a: str, b: str, column: Column) -> Signs | None:
+        """Return with how many seeds `a` needs less than `b` (None: neither can be asked)."""
+        runs, target = (self.groups[a], self.groups[b]), column.target
+        if target is None or not all(can_reach(own, target) for own in runs):
+            return None
+        told = signs(*(times(own, column.metric, target) for own in runs))
+        return told if told.seeds else None
 
     def _known(self, variant: str, metric: Metric) -> bool:
         """Whether it is known what `metric` came to, target or not: not so of energy at times."""
@@ -187,7 +199,7 @@ def compare(
     asked = all_targets(results) if targets is None else as_targets(targets, results)
     if untrained(results):  # which no target could be reached by
         asked = []
-    columns = _columns(results, asked, baseline, ideal)
+    columns = _columns(groups, asked, baseline, ideal)
     return Comparison(groups, columns, asked, baseline)
 
 
@@ -206,12 +218,13 @@ def _checked(results: Sequence[RunResult]) -> list[RunResult]:
 
 
 def _columns(
-    results: Sequence[RunResult],
+    groups: Groups,
     targets: Sequence[float],
     baseline: str | None,
     ideal: str | None,
 ) -> list[Column]:
     """Return what is compared: whole runs and what targets cost, then the same to the baseline."""
+    results = all_runs(groups)
     whole = totals(results)
     columns = [Column(metric) for metric in whole]
     costs = [metric for metric in COSTS if metric in whole]
@@ -219,7 +232,11 @@ def _columns(
     if baseline is None:
         return columns
     columns += [Column(metric, versus=baseline) for metric in whole if metric.judges]
-    columns += [Column(metric, target, baseline) for target in targets for metric in costs]
+    paired = [[Column(cost, target, baseline) for cost in costs] for target in targets]
+    if share_seeds(groups, baseline):
+        for target, ratios in zip(targets, paired, strict=True):
+            ratios.insert(1, Column(TIME, target, baseline, counted=True))
+    columns += [column for ratios in paired for column in ratios]
     if not targets:
         per_round = [PER_ROUND[cost] for cost in costs if cost in PER_ROUND]
         columns += [Column(metric, versus=baseline) for metric in per_round]

@@ -34,6 +34,13 @@ def with_clients(groups: Groups) -> Groups:
     return {name: runs for name, runs in kept.items() if runs}
 
 
+def share_seeds(groups: Groups, baseline: str) -> bool:
+    """Whether another variant has several seeds that the `baseline` has, too."""
+    seeds = {name: {run.seed for run in runs} for name, runs in groups.items()}
+    base = seeds.pop(baseline)
+    return any(len(base & own) > 1 for own in seeds.values())
+
+
 def by_variant(results: Iterable[RunResult]) -> dict[str, list[RunResult]]:
     """Return runs by variant, in the order in which variants first come; seeds inside.
 

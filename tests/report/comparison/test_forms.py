@@ -51,6 +51,31 @@ def test_what_chance_explains_is_told(noisy: Comparison) -> None:
     assert "| median never, 2 of 3 never |" in "\n".join(lines)
 
 
+def test_with_how_many_seeds_it_was_sooner_is_told(noisy: Comparison) -> None:
+    lines = render(noisy, "markdown").splitlines()
+    ratios = lines[lines.index("**to 70%, a ÷ each**") :]
+    [heads] = (line for line in ratios if line.startswith("| variant"))
+    told = {line.split("|")[1].strip(): line.split("|") for line in ratios if line[0:1] == "|"}
+    place = [head.strip() for head in heads.split("|")].index("sooner than a")
+    assert told["chance"][place].strip() == "2 of 3 seeds (p = 1)"
+    assert told["slow"][place].strip() == "0 of 3 seeds (p = 0.25)"
+    assert told["some"][place].strip() == "0 of 3 seeds (p = 0.25)"  # who never did was later
+    assert told["a"][place].strip() == "–"
+    [legend] = (line for line in lines if line.startswith("Sooner than a: "))
+    assert "fewer than 6 seeds are never below" in legend
+    rows = {row["variant"]: row for row in json.loads(render(noisy, "json"))}
+    facts = {"sooner": 2, "later": 1, "seeds": 3, "sign_test_p": 1.0}
+    assert rows["chance"]["time_sooner_to_70%"] == facts
+    [column] = noisy.only(["time_sooner_to_70%"]).columns
+    assert column.counted
+
+
+def test_one_seed_is_not_counted(tmp_path: Path) -> None:
+    for name in "ab":
+        made_run(tmp_path, name, 0, reaches(3, 5))
+    assert "sooner" not in render(compare(find_runs([tmp_path]), baseline="a"), "markdown")
+
+
 def test_two_seeds_that_agree_have_no_interval_for_programs(tmp_path: Path) -> None:
     """It had no width there, as if it were sure; text says that they are not distinguishable."""
     for name, round_ in (("a", 30), ("b", 40)):

@@ -1,10 +1,10 @@
 """Who reached a target first, in words; who can't be told from the first is not behind it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from simfl.report import formats
-from simfl.report.comparison.cells import as_long
+from simfl.report.comparison.cells import as_long, signs_text
 from simfl.report.page.answer.best import FEW, MANY, named, not_told_apart
 from simfl.report.page.answer.pace import ONE_SEED, SEED_BY_SEED
 from simfl.report.page.answer.standings import Standing
@@ -26,7 +26,7 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
     if count == 1:
         return [f"Reached {text} after {_costs(first)}."]
     sentences, behind = _in_front(ranked, text)
-    sentences += _behind(behind, first, count)
+    sentences += [*_behind(behind, first, count), *_seeds_ahead(ranked)]
     absent = [standing for standing in ranked if standing.never]
     if never := [standing.name for standing in absent if not standing.time_s.open]:
         sentences.append(f"{named(never, count)} never did.")
@@ -129,6 +129,22 @@ def _behind(standings: Sequence[Standing], first: Standing, count: int) -> list[
         names = named(apart, count)
         sentences.append(f"{first.name} has no seed in common with {names}: chance may be why.")
     return sentences
+
+
+def _seeds_ahead(ranked: Sequence[Standing]) -> Iterator[str]:
+    """Say with how many seeds the first was sooner than others that got there; of many the next."""
+    told = [
+        f"{standing.name} with {signs_text(standing.behind)}"
+        for standing in ranked[1 : 2 if len(ranked) > MANY else None]
+        if standing.behind is not None and standing.shared >= ENOUGH
+        if not (standing.never or standing.surely_later)
+        if standing.behind.less + standing.behind.more
+    ]
+    if told:
+        yield (
+            f"{ranked[0].name} was sooner than {formats.listed(told, FEW)}; p is the sign test's: "
+            "from 0.05 on chance may explain it."
+        )
 
 
 def _time_taken(standing: Standing, firsts: int) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from simfl.runs.results.grouping import Groups
 from simfl.runs.results.metric import BYTES, ROUNDS, TIME, figure, times
 from simfl.runs.results.paired import Ratio, Times, paired_ratio, zero_cost
+from simfl.runs.results.signs import Signs, signs
 from simfl.runs.results.statistics import ENOUGH, Figure
 
 
@@ -22,6 +23,7 @@ class Standing:
         shared: seeds that it and the first both have.
         zero_cost: whether it or the first was at the target from the start, with one of these.
         surely_later: whether the first was, with each of these, and it with none; of enough.
+        behind: with how many of these the first was sooner (None: it is the first).
     """
 
     name: str
@@ -32,6 +34,7 @@ class Standing:
     shared: int = 0
     zero_cost: bool = False
     surely_later: bool = False
+    behind: Signs | None = None
 
     @property
     def never(self) -> bool:
@@ -99,4 +102,5 @@ def _beside(standing: Standing, own: Times, first: Times) -> Standing:
         zero_cost=zero_cost(own, first),
         surely_later=len(shared) >= ENOUGH
         and all(first.reached[seed] == 0 != own.reached[seed] for seed in shared),
+        behind=signs(first, own),
     )
