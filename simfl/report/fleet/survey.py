@@ -2,7 +2,8 @@
 
 The percentiles are those of the very devices that a run of the scenario would have.  The expected
 round is exact where the cohort is drawn uniformly from those that hold data, everybody is online
-and does the full workload, no link is shared, and rates are nominal.
+and does the full workload, no update is carried over or withheld, no link is shared, and rates are
+nominal.
 """
 
 import math
@@ -26,6 +27,7 @@ from simfl.report.fleet.expected_round import expected_round_s
 from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
 from simfl.scenario.scenario import Scenario
 from simfl.sim.fleet import DeviceGroup, Fleet
+from simfl.sim.networks.shared import Shared
 from simfl.sim.policies.base import RoundPolicy
 from simfl.sim.policies.synchronous import Synchronous
 from simfl.sim.server.server import Server
@@ -79,7 +81,7 @@ def survey(builder: Builder) -> FleetFacts:
         expected_round_s=round_s,
         other_policy="" if isinstance(policy, Synchronous) else policy.name,
         included=_included(scenario),
-        left_out=_left_out(scenario, enforced_s),
+        left_out=_left_out(scenario, enforced_s, surplus=asked > wanted),
         with_battery=[group.name for group in fleet.groups if group.batteries is not None],
         columns=columns,
         members=members,
@@ -100,19 +102,32 @@ def _included(scenario: Scenario) -> list[str]:
     return [*asks, "the server's time"] if server_s else asks
 
 
-def _left_out(scenario: Scenario, limit_s: float) -> list[str]:
-    """Return what of a scenario makes rounds other than they are expected to be."""
+def _left_out(scenario: Scenario, limit_s: float, *, surplus: bool) -> list[str]:
+    """Return what of a scenario makes rounds other than they are expected to be.
+
+    Args:
+        scenario: one variant.
+        limit_s: when a round closes at the latest (inf: there is no limit).
+        surplus: whether more are asked than are waited for.
+    """
     left_out = [
         f"fleet.{name}"
         for name in ("compute_jitter", "link_jitter")
         if any(getattr(group, name) is not None for group in scenario.fleet)
     ]
-    of_network = ("polling", "rates")  # which a network of one's own may lack
-    left_out += [f"network.{name}" for name in of_network if getattr(scenario.network, name, None)]
-    if scenario.rounds.policy.has_edges:
+    network, policy, timed = scenario.network, scenario.rounds.policy, math.isfinite(limit_s)
+    # Which a network of one's own may lack.
+    left_out += [f"network.{name}" for name in ("polling", "rates") if getattr(network, name, None)]
+    cells = network.cells.items() if isinstance(network, Shared) else ()
+    left_out += [f"network.cells.{name}.rates" for name, cell in cells if cell.rates]
+    if policy.has_edges:
         left_out.append("rounds.policy.edges")
-    if math.isfinite(limit_s) and not scenario.training.workload.asks_all(timed=True):
+    if isinstance(policy, Synchronous) and policy.may_be_stale and (timed or surplus):
+        left_out.append("rounds.policy.late")  # whose updates come early in later rounds
+    if not scenario.training.workload.asks_all(timed=timed):
         left_out.append("training.workload")
+    if scenario.training.filter.stage == "client":  # then not all is sent
+        left_out.append("training.filter")
     return left_out
 
 

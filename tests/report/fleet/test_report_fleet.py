@@ -163,6 +163,34 @@ def test_what_the_expected_round_leaves_out_is_told() -> None:
     assert found.as_dict()["left_out"] == found.left_out
 
 
+@pytest.mark.parametrize(
+    ("changes", "left_out"),
+    [
+        ({"policy": {"over_select": "150%", "late": "carry"}}, ["rounds.policy.late"]),
+        ({"policy": {"deadline": "15 s", "late": "carry"}}, ["rounds.policy.late"]),
+        ({"policy": {"deadline": "15 s", "enforce": False, "late": "carry"}}, []),
+        ({"training": {"workload": "fedsae"}}, ["training.workload"]),
+        ({"training": {"filter": "cmfl"}}, ["training.filter"]),
+        ({"cells": {"hall": {"rates": {"file": "r.csv"}}}}, ["network.cells.hall.rates"]),
+    ],
+    ids=str,
+)
+def test_updates_carried_over_or_withheld_tasks_that_adapt_and_cells_that_vary_are_left_out(
+    changes: dict[str, Any], left_out: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With updates carried over, a round took a third of what was told, and nothing was said."""
+    monkeypatch.chdir(tmp_path)
+    Path("r.csv").write_text("time_s,factor\n0,1\n9,0.5\n")
+    cells = changes.get("cells", {})
+    found = facts(
+        fleet={"count": 6, "compute": "50 samples/s", **({"cell": "hall"} if cells else {})},
+        network={"cells": {name: {"uplink": "1 Mbit/s", **cell} for name, cell in cells.items()}},
+        rounds={"clients": 4, "policy": {"name": "synchronous", **changes.get("policy", {})}},
+        training={"epochs": 3, **changes.get("training", {})},
+    )
+    assert found.left_out == left_out
+
+
 def test_no_edge_waits_for_more_than_it_has_and_edges_are_left_out() -> None:
     policy = {"name": "hierarchical", "edges": 2, "clients_per_edge": 20}
     found = facts(rounds={"policy": policy})
