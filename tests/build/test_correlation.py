@@ -51,6 +51,15 @@ def test_rank_correlation_is_the_one_asked_for(rho: float) -> None:
     assert abs(spearman(fleet.samples, fleet.downlink_bps)) < error
 
 
+def test_the_larger_of_a_few_values_go_with_more_data_wherever_they_stand() -> None:
+    """With 80 samples/s before 20 it was -0.7 for the 0.8 asked for."""
+    choice = {"distribution": "choice", "values": ["80 samples/s", "20 samples/s", "50 samples/s"]}
+    fleet = draw(scenario({"compute~samples": 0.9}, compute=choice), sizes())
+    held = [float(np.median(fleet.samples[fleet.rate == rate])) for rate in (20, 50, 80)]
+    assert held == sorted(held)
+    assert spearman(fleet.rate, fleet.samples) > 0.8
+
+
 @pytest.mark.parametrize("rho", [-1, 1])
 def test_complete_correlation_is_in_step(rho: int) -> None:
     fleet = draw(scenario({"compute~downlink": rho}), sizes())

@@ -66,7 +66,10 @@ class Choice(Draw):
 
     @override
     def values(self, u: Floats, samples: Ids) -> Floats:
-        return np.array(self.options)[pick(len(self.options), u, self.weights)]
+        options = np.array(self.options)
+        order = np.argsort(options, kind="stable")  # larger uniforms, larger values, as elsewhere
+        weights = None if self.weights is None else np.array(self.weights)[order]
+        return options[order][pick(len(options), u, weights)]
 
     @override
     def lowest(self) -> float:

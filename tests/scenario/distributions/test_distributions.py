@@ -124,6 +124,15 @@ def test_choices_have_their_weights() -> None:
     assert np.isinf(quantiles(draw)).sum() == 666
 
 
+def test_the_order_in_which_choices_stand_is_no_matter() -> None:
+    """A correlation asked for was turned round where the larger values stood first."""
+    draw = seconds("choice", values=["9 s", "1 s", "4 s", "1 s"], weights=[1, 2, 3, 4])
+    expected = np.repeat([1.0, 4.0, 9.0], [599, 300, 100])
+    assert quantiles(draw).tolist() == expected.tolist()
+    equal = seconds("choice", values=["9 s", "1 s", "4 s"])
+    assert quantiles(equal).tolist() == np.repeat([1.0, 4.0, 9.0], 333).tolist()
+
+
 def test_measured_values_are_drawn_equally(tmp_path: Path) -> None:
     (tmp_path / "wifi.csv").write_text("name,speed\na,100\nb, 300\nc,\nd,200\n")
     options = {"file": "wifi.csv", "column": "speed", "unit": "kbit/s"}
