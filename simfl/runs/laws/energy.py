@@ -1,6 +1,7 @@
 """Joules, from phases up to the whole run."""
 
 import math
+from bisect import bisect, bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -124,4 +125,7 @@ def _spent(part: Row, away: list[tuple[float, float]]) -> Iterator[dict[str, flo
 
 
 def _overlap(start: float, stop: float, away: list[tuple[float, float]]) -> float:
-    return sum(max(min(stop, back) - max(start, left), 0.0) for left, back in away)
+    """Return how long of the time from `start` to `stop` it was away; `away` is in order."""
+    first = bisect(away, start, key=lambda period: period[1])
+    after = bisect_left(away, stop, first, key=lambda period: period[0])
+    return sum(max(min(stop, back) - max(start, left), 0.0) for left, back in away[first:after])
