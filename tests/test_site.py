@@ -51,6 +51,15 @@ def test_headings_skip_no_level(site: Path) -> None:
     assert skipping == []
 
 
+def test_a_page_has_one_title(site: Path) -> None:
+    """The table of contents ends at a second: it had 2 of the algorithms' 42 sections."""
+    titles = {}
+    for page in site.rglob("*.md"):
+        text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        titles[str(page.relative_to(site))] = len(re.findall(r"^# ", text, re.MULTILINE))
+    assert titles == dict.fromkeys(titles, 1)
+
+
 def test_every_page_is_in_the_navigation(site: Path) -> None:
     navigation = (ROOT / "mkdocs.yml").read_text()
     pages = [str(page.relative_to(site)) for page in site.rglob("*.md")]
