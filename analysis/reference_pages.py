@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -30,6 +31,7 @@ from simfl.scenario.reference.references import references
 from simfl.scenario.scenario import Scenario
 
 _ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
+_SPECIFIED = re.compile(r"docs/(algorithms\.md),\s([A-H](?:\.\d+)?|0\.1)\b")
 
 # Scenario -------------------------------------------------------------------------------------
 
@@ -80,7 +82,7 @@ def _classes(annotation: Any) -> Iterator[type]:
 
 
 def _part(title: str, model: type[Any], parts: dict[str, type[Part]], level: int = 2) -> str:
-    text = (inspect.getdoc(model) or "").replace("``", "`")
+    text = _specified((inspect.getdoc(model) or "").replace("``", "`"), "")
     return f"{'#' * level} {title}\n\n{text}\n\n{_option_table(options(model), parts)}"
 
 
@@ -181,17 +183,40 @@ def kind_page(kind: str) -> str:
 
 
 def _member(description: Description) -> str:
-    blocks = [f"## {description.name}", description.text]
+    blocks = [f"## {description.name}", _specified(description.text, "../")]
     if description.options:
         blocks.append(_option_table(description.options))
     if description.source:
-        to = "[as specified](../algorithms.md)"
-        source = description.source.replace("docs/algorithms.md", to)
+        source = _specified(description.source, "../")
         blocks.append("**Source.** " + _ARXIV.sub(r"[\g<0>](https://arxiv.org/abs/\1)", source))
     if description.bibtex:
         blocks.append(f"**To cite.**\n\n```bibtex\n{description.bibtex}\n```")
     blocks.append(f"Code: `{description.module}`")
     return "\n\n".join(blocks)
+
+
+def _specified(text: str, up: str) -> str:
+    """Return `text` with links to the sections of docs/algorithms.md that it cites.
+
+    Args:
+        text: Markdown.
+        up: leads from the folder of its page to that of algorithms.md.
+    """
+
+    def link(match: re.Match[str]) -> str:
+        page, section = match.groups()
+        return f"[as specified, {section}]({up}{page}{_anchor(section)})"
+
+    return _SPECIFIED.sub(link, text)
+
+
+@cache
+def _anchor(section: str) -> str:
+    """Return the anchor of a section of docs/algorithms.md, such as A.3 ("": it has no heading)."""
+    page = Path(__file__).parents[1] / "docs" / "algorithms.md"
+    first = section.replace(".", "").lower() + "-"
+    known = anchors(page.read_text(encoding="utf-8"))
+    return next((f"#{anchor}" for anchor in sorted(known) if anchor.startswith(first)), "")
 
 
 # How to cite ----------------------------------------------------------------------------------

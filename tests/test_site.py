@@ -60,6 +60,14 @@ def test_a_page_has_one_title(site: Path) -> None:
     assert titles == dict.fromkeys(titles, 1)
 
 
+def test_citations_lead_to_their_sections(site: Path) -> None:
+    """Those of a component led to the top of a page of forty sections."""
+    page = (site / "components" / "selectors.md").read_text()
+    assert "[as specified, A.3](../algorithms.md#a3-afl)" in page
+    told = [(file.name, file.read_text()) for file in site.rglob("*.md")]
+    assert [name for name, text in told if "docs/algorithms.md, " in text] == []
+
+
 def test_every_page_is_in_the_navigation(site: Path) -> None:
     navigation = (ROOT / "mkdocs.yml").read_text()
     pages = [str(page.relative_to(site)) for page in site.rglob("*.md")]
