@@ -2,9 +2,10 @@
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,8 @@ class Records:
     """The files of one run.
 
     Attributes:
-        lines: of the event log, without a last one that was cut short.
-        events: what they say.
+        events: of the event log, without a last line that was cut short.
+        events_sha256: digest of their lines.
         rounds: `rounds.csv`, a row per aggregation, after that of round 0 where there is one.
         clients: `clients.csv`, a row per participation.  Where a disk was full both may be ahead of
             the log of a run that has not finished; of such rows, which a resumed run writes anew,
@@ -49,8 +50,8 @@ class Records:
         past: the scenarios in force before each fork, if the run is one.
     """
 
-    lines: Sequence[str]
     events: Sequence[Row]
+    events_sha256: str
     rounds: Sequence[Row]
     clients: Sequence[Row]
     summary: Row | None
@@ -68,12 +69,13 @@ class Records:
         """
         # First, as it may end while the others are read.
         summary = read_json(folder / SUMMARY) if is_finished(folder) else None
-        scenario, lines = (folder / SCENARIO).read_bytes(), list(event_lines(folder))
+        scenario = (folder / SCENARIO).read_bytes()
         data, _ = read_yaml(scenario.decode(), SCENARIO)
         provenance = read_provenance(folder)
+        events, digest = _events(event_lines(folder))
         records = cls(
-            lines=lines,
-            events=_events(lines),
+            events=events,
+            events_sha256=digest,
             rounds=_table(folder / ROUNDS),
             clients=_table(folder / CLIENTS),
             summary=summary,
@@ -143,30 +145,39 @@ def of_kind(segment: Sequence[Row], kind: str) -> list[Row]:
     return [event for event in segment if event["event"] == kind]
 
 
-def _events(lines: Sequence[str]) -> list[Row]:
+def _events(lines: Iterable[str]) -> tuple[list[Row], str]:
+    """Return what the lines of an event log say, and the digest of the lines.
+
+    Millions of events have few names of facts among them: each is in memory once.
+    """
     events: list[Row] = []
+    digest = sha256()
+    names: dict[str, str] = {}
     for line in lines:
+        digest.update(f"{line}\n".encode())
         try:
-            events.append(decode(line))
+            event = decode(line)
         except RunError:
             raise ValueError(f"{EVENTS}:{len(events) + 1}: is no event: {line[:80]!r}") from None
-    return events
+        events.append({names.setdefault(name, name): fact for name, fact in event.items()})
+    return events, digest.hexdigest()
 
 
 def _table(path: Path) -> list[Row]:
     """Return the rows of a CSV file; a file that is not there yet has none."""
+    rows: list[Row] = []
     try:
-        cells = list(csv.reader(lines_of(path)))
+        table = csv.reader(lines_of(path))
+        columns = next(table, [])
+        for number, cells in enumerate(table, start=2):
+            if len(cells) != len(columns):
+                raise ValueError(
+                    f"{path.name}:{number}: has {numbered(len(cells), 'cell')} below "
+                    f"{numbered(len(columns), 'column')}"
+                )
+            rows.append(dict(zip(columns, map(value_of, cells), strict=True)))
     except csv.Error as error:
         raise ValueError(f"{path.name}:1: is no table: {error}") from error
-    rows: list[Row] = []
-    for number, row in enumerate(cells[1:], start=2):
-        if len(row) != len(cells[0]):
-            raise ValueError(
-                f"{path.name}:{number}: has {numbered(len(row), 'cell')} below "
-                f"{numbered(len(cells[0]), 'column')}"
-            )
-        rows.append(dict(zip(cells[0], map(value_of, row), strict=True)))
     return rows
 
 
