@@ -15,7 +15,7 @@ from simfl.core.types import Floats, Ids
 from simfl.core.units import DataSize, Duration, LinkRate, Ratio
 from simfl.sim.jitter import Jitter
 from simfl.sim.networks.base import Direction, Links, Network, networks
-from simfl.sim.networks.lines import Lines, MakeLink
+from simfl.sim.networks.bottlenecks import Bottlenecks, MakeLink
 from simfl.sim.networks.links.buffered_link import BufferedLink
 from simfl.sim.networks.links.fair_link import FairLink
 from simfl.sim.networks.links.fifo_link import FifoLink
@@ -189,8 +189,10 @@ class Shared(Network):
             own if gross == 1 else {way: bps / gross for way, bps in own.items()},
             latency_s,
             {
-                "down": Lines(timeline, down, rates, cells, self._sending(), self._link("down")),
-                "up": Lines(timeline, up, rates, cells, self._link("up"), self._link("up")),
+                "down": Bottlenecks(
+                    timeline, down, rates, cells, self._sending(), self._link("down")
+                ),
+                "up": Bottlenecks(timeline, up, rates, cells, self._link("up"), self._link("up")),
             },
             variation,
             self.initial_window,

@@ -6,7 +6,7 @@ from typing_extensions import override
 from simfl.core.types import Floats
 from simfl.sim.jitter import Jitter
 from simfl.sim.networks.base import Direction, Links, Transfer
-from simfl.sim.networks.lines import Lines
+from simfl.sim.networks.bottlenecks import Bottlenecks
 from simfl.sim.networks.links import slow_start
 from simfl.sim.networks.links.lost_packets import Connections
 from simfl.sim.networks.transfers import LoneTransfer, SharedTransfer
@@ -20,7 +20,7 @@ class SharedLinks(Links):
         timeline: the clock.
         device_bps: `(n,)` bit/s of messages that each device's own link lets through, by direction.
         latency_s: `(n,)` one way, seconds.
-        lines: what is shared, by direction.
+        shared: what is shared, by direction.
         variation: how devices' own rates vary from transfer to transfer (None: not at all).
         window: bytes that TCP sends before it waits for an answer (0: no slow start).
         queue: bytes of messages that wait before each device's downlink at most (None: all that
@@ -33,7 +33,7 @@ class SharedLinks(Links):
         timeline: Timeline,
         device_bps: dict[Direction, Floats],
         latency_s: Floats,
-        lines: dict[Direction, Lines],
+        shared: dict[Direction, Bottlenecks],
         variation: Jitter | None,
         window: float,
         queue: float | None,
@@ -45,13 +45,13 @@ class SharedLinks(Links):
         self._timeline = timeline
         self._device_bps = device_bps
         self._latency_s = latency_s
-        self._lines = lines
+        self._shared = shared
         self._variation = variation
 
     @property
     @override
     def steady(self) -> bool:
-        return all(lines.steady for lines in self._lines.values())
+        return all(shared.steady for shared in self._shared.values())
 
     def _total(self, size: int) -> float:
         """Return how many bytes move for a message of `size`."""
@@ -62,17 +62,17 @@ class SharedLinks(Links):
 
     @override
     def duration_s(self, device: int, direction: Direction, size: int) -> float | None:
-        if self._window or self._lines[direction].of(device) is not None or self._varies(device):
+        if self._window or self._shared[direction].of(device) is not None or self._varies(device):
             return None
         moving_s = 8 * self._total(size) / self._device_bps[direction][device]
         return float(self._latency_s[device] + moving_s)
 
     @override
     def expected_s(self, device: int, direction: Direction, size: int) -> float:
-        own_bps, lines = float(self._device_bps[direction][device]), self._lines[direction]
-        bps = min(own_bps, lines.bps(device))
-        line, total = lines.of(device), self._total(size)
-        waits_bps = bps if line is not None and line.has_latency else own_bps
+        own_bps, shared = float(self._device_bps[direction][device]), self._shared[direction]
+        bps = min(own_bps, shared.bps(device))
+        link, total = shared.of(device), self._total(size)
+        waits_bps = bps if link is not None and link.has_latency else own_bps
         before_s = self._before_s(device, direction, total, waits_bps, begins=False)
         return before_s + 8 * total / bps
 
@@ -80,7 +80,7 @@ class SharedLinks(Links):
     def all_expected_s(self, devices: int, direction: Direction, size: int) -> Floats:
         if self._window:
             return super().all_expected_s(devices, direction, size)
-        bps = np.minimum(self._device_bps[direction], self._lines[direction].all_bps())
+        bps = np.minimum(self._device_bps[direction], self._shared[direction].all_bps())
         return self._latency_s + 8 * self._total(size) / bps
 
     def _before_s(
@@ -101,11 +101,11 @@ class SharedLinks(Links):
         if self._variation is not None:
             bps *= self._variation.factor(device, direction)
         total = self._total(size)
-        lines = self._lines[direction]
-        line = lines.of(device)
-        if line is None or total <= 0:
+        shared = self._shared[direction]
+        link = shared.of(device)
+        if link is None or total <= 0:
             before_s = self._before_s(device, direction, total, bps)
             return LoneTransfer(self._timeline, size, total, before_s, bps)
-        cell, latency_s = lines.cell(device), self._latency_s.item(device)
-        before_s = 0.0 if line.has_latency else self._before_s(device, direction, total, bps)
-        return SharedTransfer(self._timeline, line, cell, size, total, latency_s, before_s, bps)
+        cell, latency_s = shared.cell(device), self._latency_s.item(device)
+        before_s = 0.0 if link.has_latency else self._before_s(device, direction, total, bps)
+        return SharedTransfer(self._timeline, link, cell, size, total, latency_s, before_s, bps)

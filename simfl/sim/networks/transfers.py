@@ -1,4 +1,4 @@
-"""Transfers: bytes that meet nobody else's, and bytes that share a line.
+"""Transfers: bytes that meet nobody else's, and bytes that share a link.
 
 What protocols add to a message is spread evenly over it: where `total` bytes move for a message of
 `size`, half of the one have come with half of the other.
@@ -10,7 +10,7 @@ import simpy
 from typing_extensions import override
 
 from simfl.sim.networks.base import ROUNDING, Transfer
-from simfl.sim.networks.line import Line
+from simfl.sim.networks.timed_link import TimedLink
 from simfl.sim.timeline import Timeline
 
 
@@ -52,27 +52,27 @@ class LoneTransfer(Transfer):
 
 
 class SharedTransfer(Transfer):
-    """Bytes that share a line.
+    """Bytes that share a link.
 
     Args:
         timeline: the clock.
-        line: what is shared.
+        link: what is shared.
         cell: of the device, -1: none.
         size: bytes of the message.
         total: bytes that move for it.
-        latency_s: of the device, one way; looked at where the line `has_latency`.
+        latency_s: of the device, one way; looked at where the link `has_latency`.
         before_s: from now until they begin to share it.
         bps: bit/s that the device's own link lets through.
     """
 
     __slots__ = (
-        "_aborted", "_bps", "_cell", "_flow", "_latency_s", "_line", "_size", "_timeline", "_total",
+        "_aborted", "_bps", "_cell", "_flow", "_latency_s", "_link", "_size", "_timeline", "_total",
     )  # fmt: skip
 
     def __init__(
         self,
         timeline: Timeline,
-        line: Line,
+        link: TimedLink,
         cell: int,
         size: int,
         total: float,
@@ -82,7 +82,7 @@ class SharedTransfer(Transfer):
     ) -> None:
         super().__init__(timeline)
         self._timeline = timeline
-        self._line, self._cell, self._bps = line, cell, bps
+        self._link, self._cell, self._bps = link, cell, bps
         self._latency_s = latency_s
         self._size, self._total = size, total
         self._flow: Any = None
@@ -95,7 +95,7 @@ class SharedTransfer(Transfer):
     def _begin(self, _: simpy.Event | None = None) -> None:
         if not self._aborted:
             bits = 8.0 * self._total
-            self._flow = self._line.join(bits, self._bps, self, self._cell, self._latency_s)
+            self._flow = self._link.join(bits, self._bps, self, self._cell, self._latency_s)
 
     def arrive(self, last: bool) -> None:
         """Take note that the last byte has arrived, as the `last` thing in what happens now."""
@@ -113,7 +113,7 @@ class SharedTransfer(Transfer):
             self._aborted = True
             return 0
         self._aborted = True
-        return _delivered(self._line.leave(self._flow) / 8, self._total, self._size)
+        return _delivered(self._link.leave(self._flow) / 8, self._total, self._size)
 
 
 def _delivered(moved: float, total: float, size: int) -> int:

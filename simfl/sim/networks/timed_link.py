@@ -1,4 +1,4 @@
-"""A link that transfers share, on the timeline."""
+"""A link that transfers share, with the timeline: it wakes when a transfer ends."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from simfl.sim.networks.rate_trace import Factors
 from simfl.sim.timeline import Timeline
 
 
-class Line:
+class TimedLink:
     """A link or a tree of links on the timeline.
 
     Args:
@@ -54,7 +54,7 @@ class Line:
             limit: of its device's own link, bit/s.
             transfer: whose.
             cell: of the device, looked at in a tree.
-            latency_s: of the device, one way; looked at where the line `has_latency`.
+            latency_s: of the device, one way; looked at where the link `has_latency`.
 
         Returns:
             What `leave` takes.

@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from simfl.core.types import Floats, Ids
-from simfl.sim.networks.line import Line
 from simfl.sim.networks.links.buffered_link import BufferedLink
 from simfl.sim.networks.links.fair_link import FairLink
 from simfl.sim.networks.links.fair_tree import FairTree
 from simfl.sim.networks.links.fifo_link import FifoLink
 from simfl.sim.networks.rate_trace import Factors
+from simfl.sim.networks.timed_link import TimedLink
 from simfl.sim.timeline import Timeline
 
 MakeLink = Callable[[float], FairLink | BufferedLink | FifoLink]
 
 
-class Lines:
+class Bottlenecks:
     """What is shared in one direction: nothing, one link, a link for each cell, or a tree of them.
 
     Args:
@@ -42,27 +42,27 @@ class Lines:
         """Whether none of their capacities varies as time goes by."""
         self._cells = cells
         self._server_bps, *self._cells_bps = bps
-        self._server: Line | None = None
-        self._own: list[Line | None] = [None] * len(self._cells_bps)
+        self._server: TimedLink | None = None
+        self._own: list[TimedLink | None] = [None] * len(self._cells_bps)
         limited = [math.isfinite(cell_bps) for cell_bps in self._cells_bps]
         if not math.isfinite(self._server_bps):  # then cells have nothing to do with each other
             self._own = [
-                Line(timeline, cell(cell_bps), [cell_bps], [factors]) if finite else None
+                TimedLink(timeline, cell(cell_bps), [cell_bps], [factors]) if finite else None
                 for cell_bps, factors, finite in zip(
                     self._cells_bps, rates[1:], limited, strict=True
                 )
             ]
         elif any(limited):
-            self._server = Line(timeline, FairTree(bps[0], bps[1:]), bps, rates)
+            self._server = TimedLink(timeline, FairTree(bps[0], bps[1:]), bps, rates)
         else:
-            self._server = Line(timeline, server(bps[0]), bps[:1], rates[:1])
+            self._server = TimedLink(timeline, server(bps[0]), bps[:1], rates[:1])
 
     def cell(self, device: int) -> int:
         """Return the cell of `device`, -1 if there is none."""
         return self._cells.item(device) if self._cells_bps else -1
 
-    def of(self, device: int) -> Line | None:
-        """Return the line that transfers of `device` share, if any."""
+    def of(self, device: int) -> TimedLink | None:
+        """Return the link that transfers of `device` share, if any."""
         if self._server is not None or not self._cells_bps:
             return self._server
         cell = self.cell(device)
