@@ -1,1 +1,12 @@
-"""What came of runs, read from their folders: tables, comparisons, statistics."""
+"""What came of runs, read from their folders: tables, comparisons, statistics.
+
+`find` finds them.  A `result` is what came of one, with how its models were `judged`; `grouping`
+tells several apart, and `several` says what all of them have.
+
+- `compare` takes a `metric` for each `column`, at `asked_targets`, with `statistics` over seeds,
+  and variants seed by seed as `paired`;
+- `anatomy` says what a run's time went to, along the `critical_path` of each round, a selector's
+  `questions` included; at the end of rounds that ended `by_deadline` nobody was waited for;
+- `participations` are what each client's part in a round was;
+- `export` writes tables for other programs.
+"""

@@ -1,4 +1,12 @@
-"""Ways to run SGD over many clients, and which of them suits a model."""
+"""Ways to run SGD over many clients, and which of them suits a model; `base.py` is the seam.
+
+- `compiled` takes a `network` of convolutions and linear layers, and has a `library` in C run it;
+- `linear` takes `stages` of linear layers: a `chunk` of `lanes` runs through its `steps` in a
+  `workspace`, whose `padded_layers`, `elementwise` ones, `objectives` and how to `optimize` are
+  over all lanes at once;
+- `recorded` is for GPUs, where each client has a `seat`;
+- `loop` runs whatever else there is.
+"""
 
 import torch
 from torch import nn
