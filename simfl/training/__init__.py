@@ -1,8 +1,9 @@
 """What to train and what came of it: the one local-training program and its measures (torch).
 
-Whoever trains calls `local`, in one of the `executors`: `lane_training` has a cohort's `passes`
-over its `data` run by one of the `kernels`, with `augment`ed images, and coresets by `features`.
-`evaluate` judges models, and `measure` is what clients report without training.
+Whoever trains calls `local`, in one of the `executors`: `lane_training` has `segments` of steps
+over a cohort's `data` run by one of the `kernels`, with images that it can `augment`, and coresets
+chosen by `features`.  `evaluate` judges models, and `measure` is what clients report without
+training.
 
 - A `task` is what is trained, and a `program` what is built for it once, on a CPU or a `gpu`.
 - A model is `flat`, with `batch_norm` of its own kind, and kept in a `model_file`.

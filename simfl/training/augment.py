@@ -11,7 +11,7 @@ import torch
 from simfl.components.local_training import Augmentation
 from simfl.core.seeds import generator
 from simfl.training.gpu import on_device
-from simfl.training.passes import Segment
+from simfl.training.segments import Segment
 
 
 class Augmenter:

@@ -21,8 +21,8 @@ from simfl.training.features import sample_features
 from simfl.training.gpu import on_device
 from simfl.training.kernels import Lane
 from simfl.training.measure import mean_gradient, measure
-from simfl.training.passes import Segment, coreset_segment, full_segment
 from simfl.training.program import program_of
+from simfl.training.segments import Segment, coreset_segment, full_segment
 from simfl.training.task import Task
 
 Extras = dict[str, NDArray[np.float32]]

@@ -19,7 +19,7 @@ from simfl.training.data import Partitioned
 from simfl.training.flat import Layout, build, flatten, initial_params, load
 from simfl.training.kernels import Lane, LinearKernel
 from simfl.training.kernels.stages import stages_of
-from simfl.training.passes import coreset_segment, full_segment
+from simfl.training.segments import coreset_segment, full_segment
 from simfl.training.task import Task
 
 

@@ -12,7 +12,7 @@ from simfl.errors import ScenarioError
 from simfl.scenario import Scenario
 from simfl.training.augment import Augmenter
 from simfl.training.flat import build, load
-from simfl.training.passes import Segment, full_segment
+from simfl.training.segments import Segment, full_segment
 from tests.training.learning_stubs import Perceptron, initial, make_orders, make_task, train
 
 PADDING = 2

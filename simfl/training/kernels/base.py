@@ -9,7 +9,7 @@ import torch
 
 from simfl.components.local_training import LocalTraining
 from simfl.core.types import Floats
-from simfl.training.passes import Segment
+from simfl.training.segments import Segment
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from simfl.training.kernels.library import (
 )
 from simfl.training.kernels.network import NetworkSpec, network_of
 from simfl.training.kernels.stages import dropouts, make_factors
-from simfl.training.passes import Segment
+from simfl.training.segments import Segment
 
 BLOCK_BYTES = 64 * 2**20
 """Dropout masks that are there at once, at most."""

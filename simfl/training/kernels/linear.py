@@ -20,7 +20,7 @@ from simfl.training.kernels.chunk import Chunk
 from simfl.training.kernels.lanes import row_multiple
 from simfl.training.kernels.stages import Stage
 from simfl.training.kernels.steps import batch_width
-from simfl.training.passes import Segment
+from simfl.training.segments import Segment
 
 CACHE_BYTES = 8 * 2**20
 """Most memory that the lanes of one chunk may take: parameters, gradients and one batch of inputs.

@@ -14,7 +14,7 @@ from simfl.training.augment import Augmenter
 from simfl.training.flat import Layout
 from simfl.training.kernels.base import Kernel, Lane, Progress
 from simfl.training.kernels.optimize import LaneOptimizer
-from simfl.training.passes import Segment
+from simfl.training.segments import Segment
 
 BLOCK_BYTES = 4 * 2**20
 """Inputs gathered at once."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.core.types import Floats, Ids
-from simfl.training.passes import Segment
+from simfl.training.segments import Segment
 
 
 def batch_width(segment: Segment, batch: int, multiple: int = 1) -> int:

@@ -22,7 +22,7 @@ from simfl.training.kernels import (
 from simfl.training.kernels.compiled import compiled_kernel
 from simfl.training.kernels.stages import stages_of
 from simfl.training.kernels.steps import batch_width
-from simfl.training.passes import full_segment
+from simfl.training.segments import full_segment
 from tests.training.learning_stubs import (
     Chained,
     Convolutional,

@@ -23,7 +23,7 @@ from typing import Any
 from typing_extensions import override
 
 from simfl.sim.networks.links.fair_link import FairLink, Flow, bit_rate, in_units
-from simfl.sim.networks.links.least import Least
+from simfl.sim.networks.links.keyed_heap import KeyedHeap
 
 
 class FairTree:
@@ -47,8 +47,8 @@ class FairTree:
         numbers = count(1)
         self._cells = [_Cell(self, bps, numbers) for bps in (*cells, math.inf)]
         # Of each kind the first cell to be wrong; the next to end, in time and on the clock.
-        self._suspects = tuple(Least[_Cell]() for _ in range(4))
-        self._ends, self._shared_ends = Least[_Cell](), Least[_Cell]()
+        self._suspects = tuple(KeyedHeap[_Cell]() for _ in range(4))
+        self._ends, self._shared_ends = KeyedHeap[_Cell](), KeyedHeap[_Cell]()
 
     def __len__(self) -> int:
         return sum(len(cell) for cell in self._cells)
@@ -133,7 +133,7 @@ class FairTree:
             pass
         self._level = bit_rate(self._units - self._taken, self._sharing)
 
-    def _adapt(self, queue: "Least[_Cell]") -> bool:
+    def _adapt(self, queue: "KeyedHeap[_Cell]") -> bool:
         _, cell = queue.first()
         return cell is not None and cell.adapt(self._units - self._taken, self._sharing)
 

@@ -1,4 +1,4 @@
-"""Which samples make up each mini-batch of a client, and at what learning rate.
+"""Segments of training: which samples make up each mini-batch of a client, at what learning rate.
 
 Everything here follows from the order alone: its plan, its round and its seed.
 """

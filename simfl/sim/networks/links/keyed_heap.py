@@ -1,4 +1,4 @@
-"""Which of some items has the least of numbers that change."""
+"""A heap of items by numbers that change: which has the least."""
 
 import math
 from collections.abc import Hashable
@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T", bound=Hashable)
 
 
-class Least(Generic[T]):
+class KeyedHeap(Generic[T]):
     """Numbers of items, of which the least is asked for; O(log n) a change."""
 
     def __init__(self) -> None:
