@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from simfl.report import formats
 from simfl.report.comparison.cells import difference_text, figure_text
 from simfl.report.text_page import TextPage
+from simfl.runs.client_differences import by_variants
 from simfl.runs.client_evaluation import ClientEvaluation, Spread
 from simfl.runs.fine_tune import FineTuning
-from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.metric import Unit
 from simfl.runs.results.statistics import Figure
 
@@ -39,12 +39,10 @@ def as_text(evaluation: ClientEvaluation) -> str:
 
 def over_seeds(evaluations: Sequence[ClientEvaluation]) -> str:
     """Return for people whom the models of each variant with several seeds serve ("": none has)."""
-    of = {evaluation.run.folder.resolve(): evaluation for evaluation in evaluations}
     page = TextPage()
-    for variant, runs in by_variant(evaluation.run for evaluation in evaluations).items():
-        if len(runs) < 2:
+    for variant, own in by_variants(evaluations).items():
+        if len(own) < 2:
             continue
-        own = [of[run.folder.resolve()] for run in runs]
         first = own[0]
         line = f"{variant}, over {len(own)} seeds: {first.measure} of the final models {_on(first)}"
         page.line(

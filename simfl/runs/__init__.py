@@ -12,6 +12,6 @@ several, as `many` at once as there is room for by their `estimate`, in `pools` 
 
 Of what came of it, `results` are read.  `check` holds it to `laws`, `verify` makes it again,
 `explain` asks `what_if`, and `evaluate` judges the final model, perhaps after a `fine_tune`, for a
-`client_evaluation`.  `forks` go on under changed rules, `tuning` looks for the best ones.  `flower`
-makes runs whose model and training are Flower's.
+`client_evaluation`; of two variants, `client_differences`.  `forks` go on under changed rules,
+`tuning` looks for the best ones.  `flower` makes runs whose model and training are Flower's.
 """

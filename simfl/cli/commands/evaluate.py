@@ -1,7 +1,7 @@
 """`simfl evaluate`: how well final models serve each client."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,6 +23,10 @@ def evaluate_command(
             show_default=False,
         ),
     ] = 0,
+    baseline: Annotated[
+        str | None,
+        typer.Option("--baseline", help="Variant that all others are compared with, by seeds."),
+    ] = None,
     executor: shared.Executor = "auto",
     workers: shared.Workers = None,
     data_dir: shared.DataDir = None,
@@ -35,30 +39,44 @@ def evaluate_command(
     """Evaluate final models on each client's own samples.
 
     Whom the model serves how well: each group of the fleet, and clients whose updates counted or
-    never did; with --fine-tune, before and after each has trained it further for itself.
+    never did; with --fine-tune, before and after each has trained it further for itself; with
+    --baseline, what each variant differs by from that, seed by seed.
     """
     import json
 
     from simfl.core.files import write_output
+    from simfl.report import client_differences
     from simfl.report.client_evaluation import as_text, over_seeds
     from simfl.runs.evaluate import evaluate
     from simfl.runs.folder.outside import require_place
     from simfl.runs.results.export import stacked
     from simfl.runs.results.find import find_runs
+    from simfl.runs.results.grouping import by_variant, require_variant
 
     if out is not None:
         require_place(out, "--out", (".csv",))
+    runs = find_runs(folders)
+    if baseline is not None:
+        with shared.naming("--baseline"):
+            require_variant(baseline, by_variant(runs))
     evaluations, how = [], shared.options(executor, workers, data_dir)
     with shared.importing(allow_code), shared.interruptible("nothing was written"):
-        for run in find_runs(folders):
+        for run in runs:
             evaluation = evaluate(run, how, fine_tune)
             evaluations.append(evaluation)
             if not as_json:
                 typer.echo(as_text(evaluation) + "\n")
     if as_json:
-        typer.echo(json.dumps([evaluation.as_dict() for evaluation in evaluations], indent=2))
-    elif seeds := over_seeds(evaluations):
-        typer.echo(seeds + "\n")
+        told: Any = [evaluation.as_dict() for evaluation in evaluations]
+        if baseline is not None:
+            compared = client_differences.as_data(evaluations, baseline)
+            told = {"evaluations": told, "differences": compared}
+        typer.echo(json.dumps(told, indent=2))
+    else:
+        if seeds := over_seeds(evaluations):
+            typer.echo(seeds + "\n")
+        if baseline is not None and (told := client_differences.as_text(evaluations, baseline)):
+            typer.echo(told + "\n")
     if out is not None:
         table = stacked([(evaluation.run, evaluation.clients) for evaluation in evaluations])
         write_output(out, table.to_csv(index=False, lineterminator="\n").encode())

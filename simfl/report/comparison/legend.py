@@ -8,7 +8,7 @@ from simfl.report.comparison.sections import against_itself
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.column import Column
 from simfl.runs.results.compare import Comparison
-from simfl.runs.results.grouping import all_runs
+from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.metric import EPSILONS, NORMALISED, TERMINAL, times
 from simfl.runs.results.paired import Ratio, zero_cost
 from simfl.runs.results.signs import Signs
@@ -52,13 +52,13 @@ def legend(comparison: Comparison) -> list[str]:
     lines += _legend_of_privacy(comparison)
     lines += _legend_of_improvement(comparison)
     baseline = str(comparison.baseline)
-    lines += _legend_of_differences(differences, baseline)
+    lines += legend_of_differences(differences, baseline)
     lines += _legend_of_ratios(ratios, baseline)
     lines += _legend_of_signs([cell for _, cell in cells if isinstance(cell, Signs)], baseline)
-    lines += _legend_of_many([*differences, *ratios])
+    lines += legend_of_many([*differences, *ratios])
     lines += _legend_of_nothing(comparison)
     compared = any(c.versus is not None and c.ideal is None for c in comparison.columns)
-    return lines + (_legend_of_seeds(comparison) if compared else [])
+    return lines + (legend_of_seeds(comparison.groups, baseline) if compared else [])
 
 
 def _legend_of_privacy(comparison: Comparison) -> list[str]:
@@ -80,10 +80,10 @@ def _legend_of_privacy(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _legend_of_seeds(comparison: Comparison) -> list[str]:
+def legend_of_seeds(groups: Groups, baseline: str) -> list[str]:
     """Return of how many seeds comparisons are, where variants have others than the baseline."""
-    seeds = {name: {run.seed for run in runs} for name, runs in comparison.groups.items()}
-    base = seeds[str(comparison.baseline)]
+    seeds = {name: {run.seed for run in runs} for name, runs in groups.items()}
+    base = seeds[baseline]
     told = [f"{len(base & own):,} with {name}" for name, own in seeds.items() if own != base]
     if not told:
         return []
@@ -95,7 +95,7 @@ def _with_intervals(compared: Sequence[Figure | Ratio]) -> str:
     return f" with 95% intervals ({formats.listed(sorted(methods))})" if methods else ""
 
 
-def _legend_of_differences(differences: Sequence[Figure], baseline: str) -> list[str]:
+def legend_of_differences(differences: Sequence[Figure], baseline: str) -> list[str]:
     """Return how differences from the `baseline` are to be read."""
     told = [figure for figure in differences if not math.isnan(figure.mean)]
     if not told:
@@ -157,7 +157,7 @@ def _legend_of_signs(counts: Sequence[Signs], baseline: str) -> list[str]:
     return [f"{line}."]
 
 
-def _legend_of_many(compared: Sequence[Figure | Ratio]) -> list[str]:
+def legend_of_many(compared: Sequence[Figure | Ratio]) -> list[str]:
     """Return how many of these would differ by chance alone, where that is one at least."""
     intervals = sum(cell.interval is not None for cell in compared)
     if intervals * BY_CHANCE < 1:

@@ -8,10 +8,10 @@ from shlex import quote
 from typing_extensions import override
 
 from simfl.core.arguments import called, require_kind, require_several
-from simfl.errors import InputError, NameNotFound, nearest
+from simfl.errors import InputError, NameNotFound
 from simfl.runs.results.asked_targets import as_targets
 from simfl.runs.results.column import Column, target_in, target_text
-from simfl.runs.results.grouping import Groups, all_runs, by_variant, share_seeds
+from simfl.runs.results.grouping import Groups, all_runs, by_variant, require_variant, share_seeds
 from simfl.runs.results.metric import (
     ACCURACY,
     COSTS,
@@ -192,8 +192,8 @@ def compare(
     groups = by_variant(results)
     for argument, variant in (("baseline", baseline), ("ideal", ideal)):
         require_kind(argument, variant, str | None, "the name of a variant")
-        if variant and variant not in groups:
-            raise InputError(f"no variant {variant!r} was run{nearest(variant, groups)}")
+        if variant:
+            require_variant(variant, groups)
     if baseline is not None:  # first
         groups = {baseline: groups[baseline], **groups}
     asked = all_targets(results) if targets is None else as_targets(targets, results)

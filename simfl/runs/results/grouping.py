@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from simfl.errors import InputError, nearest
 from simfl.runs.folder.folder import study_folder
 from simfl.runs.results.result import RunResult
 from simfl.scenario.language.place import as_written, flat
@@ -21,6 +22,16 @@ _SHOWN = 2
 """Differences between scenarios that a name tells."""
 _DIGITS = 8
 """Of a digest that is told."""
+
+
+def require_variant(variant: str, groups: Groups) -> None:
+    """Refuse a `variant` of which there are no runs.
+
+    Raises:
+        InputError: naming the nearest that there is.
+    """
+    if variant not in groups:
+        raise InputError(f"no variant {variant!r} was run{nearest(variant, groups)}")
 
 
 def all_runs(groups: Groups) -> list[RunResult]:

@@ -1,0 +1,98 @@
+"""Whom the models of one variant serve better than another's, by paired seeds."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from simfl import Scenario, run
+from simfl.cli import main
+from simfl.errors import InputError
+from simfl.report.client_differences import as_text
+from simfl.runs.client_differences import client_differences
+from simfl.runs.client_evaluation import ClientEvaluation
+from simfl.runs.evaluate import evaluate
+from tests.tiny import TINY
+
+FLEET = [
+    {"name": name, "count": 4, "compute": "50 samples/s", "uplink": "1 Mbit/s"} for name in "xy"
+]
+
+
+SCENARIO = {
+    **TINY,
+    "fleet": FLEET,
+    "data": {**TINY["data"], "local_validation": 0.2},
+    "variants": {"short": {"rounds.stop.rounds": 1}, "long": {}},
+    "seeds": [0, 1, 2],
+}
+
+
+@pytest.fixture(scope="module")
+def evaluations(tmp_path_factory: pytest.TempPathFactory) -> list[ClientEvaluation]:
+    runs = run(Scenario.from_dict(SCENARIO), tmp_path_factory.mktemp("runs"))
+    return [evaluate(one, fine_tune=1) for one in runs]
+
+
+def test_differences_are_of_the_same_seeds_and_clients(evaluations: list[ClientEvaluation]) -> None:
+    found = client_differences(evaluations, "short")
+    keys = [(d.variant, d.whom, d.fine_tuned) for d in found]
+    whom = ("everybody", "x", "y")
+    assert keys == [("long", name, tuned) for tuned in (False, True) for name in whom]
+    tables = {(e.run.variant, e.run.seed): e.clients for e in evaluations}
+    for difference, rows in zip(found[:3], (slice(0, 8), slice(0, 4), slice(4, 8)), strict=True):
+        by_seed = [
+            np.array([tables[name, seed]["accuracy"][rows] for name in ("long", "short")])
+            for seed in range(3)
+        ]
+        means = [float(own.mean() - other.mean()) for own, other in by_seed]
+        spreads = [float(own.std() - other.std()) for own, other in by_seed]
+        worst = [float(own.min() - other.min()) for own, other in by_seed]
+        assert difference.of["mean"].mean == pytest.approx(np.mean(means))
+        assert difference.of["std"].mean == pytest.approx(np.mean(spreads))
+        assert difference.of["worst_tenth"].mean == pytest.approx(np.mean(worst))
+        assert difference.of["mean"].interval is not None
+    tuned = [
+        tables["long", seed]["fine_tuned_accuracy"].mean()
+        - tables["short", seed]["fine_tuned_accuracy"].mean()
+        for seed in range(3)
+    ]
+    assert found[3].of["mean"].mean == pytest.approx(np.mean(tuned))
+
+
+def test_what_is_judged_by_another_measure_has_no_difference(
+    evaluations: list[ClientEvaluation],
+) -> None:
+    other = [
+        replace(e, clients=e.clients.assign(accuracy=np.nan)) if e.run.variant == "long" else e
+        for e in evaluations
+    ]
+    assert client_differences(other, "short") == []
+    assert "long is judged by something else than short" in as_text(other, "short")
+    with pytest.raises(InputError, match="no variant 'lnog' was run; did you mean 'long'"):
+        client_differences(evaluations, "lnog")
+
+
+def test_seeds_of_one_alone_are_left_out(evaluations: list[ClientEvaluation]) -> None:
+    fewer = [e for e in evaluations if (e.run.variant, e.run.seed) != ("long", 0)]
+    assert {d.of["mean"].seeds for d in client_differences(fewer, "short")} == {2}
+    assert "Compared are the seeds that both have: 2 with long." in as_text(fewer, "short")
+
+
+def test_as_a_command(
+    evaluations: list[ClientEvaluation], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = evaluations[0].run.folder.parents[1]
+    assert main(["evaluate", str(folder), "--baseline", "short"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "long, accuracy of the final models by client: difference from short" in told
+    assert "Differences are seed by seed (mean) with 95% intervals (Student's t)" in told
+    assert main(["evaluate", str(folder), "--baseline", "short", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["evaluations"]) == 6
+    first = found["differences"][0]
+    assert (first["variant"], first["baseline"], first["whom"]) == ("long", "short", "everybody")
+    assert first["mean"]["low"] <= first["mean"]["mean"] <= first["mean"]["high"]
+    assert main(["evaluate", str(folder), "--baseline", "shrt"]) == 2
+    assert "--baseline: no variant 'shrt' was run" in capsys.readouterr().err
