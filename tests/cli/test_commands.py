@@ -275,6 +275,16 @@ def test_characters_that_the_output_lacks_have_others_in_their_place(tmp_path: P
     assert told["cp1252"] == told["utf-8"].replace("─", "-")
 
 
+@pytest.mark.parametrize(
+    "words", ["schema", "list --json", "data --json", "describe datasets synthetic --json"]
+)
+def test_json_is_the_same_in_whatever_encoding(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the output lacked "µ", a schema with "u" in its place was printed."""
+    assert printed(capsys, *words.split()).isascii()
+
+
 def test_a_command_that_there_is_none_of_is_told_in_sentences(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -26,7 +26,7 @@ def list_data(
 
     rows = _rows()
     if as_json:
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(rows, indent=2))
         return
     for row in rows:
         typer.echo(f"{row['name']:<{max(len(r['name']) for r in rows)}}  {row['where']}")

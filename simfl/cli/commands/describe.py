@@ -56,7 +56,7 @@ def describe(
     if as_json:
         told = [asdict(description) for description in descriptions]
         plain = told[0] if len(told) == 1 else told
-        typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(plain, indent=2))
     else:
         typer.echo(narrowed("\n\n".join(filter(None, [*map(str, descriptions), *more]))))
 

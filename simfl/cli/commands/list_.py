@@ -26,7 +26,7 @@ def list_(
     kinds = [kind] if kind is not None else LISTED
     overviews = {listed: overview(listed) for listed in kinds}
     if as_json:
-        typer.echo(json.dumps(overviews, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(overviews, indent=2))
         return
     for listed, members in overviews.items():
         if kind is None:

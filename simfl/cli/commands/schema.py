@@ -38,4 +38,4 @@ def text() -> str:
 
     from simfl.scenario.reference.schema import scenario_schema
 
-    return json.dumps(scenario_schema(), indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(scenario_schema(), indent=2, allow_nan=False)
