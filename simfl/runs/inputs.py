@@ -14,6 +14,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from simfl.core.code import is_code
+from simfl.core.file_tree import files_below, tree_version
 from simfl.scenario.document import file_names
 from simfl.scenario.scenario import Scenario
 
@@ -25,7 +26,7 @@ def contents(scenario: Scenario) -> dict[str, str]:
 
     They are called as they are written, modules as the file that they lie in, and a notebook's
     class as it is named.  With a module come those beside it that were imported.  Of a folder it is
-    that of its files' names and sizes.  What can't be read, and what is installed, is left out.
+    that of its files' names and contents.  What can't be read, and what is installed, is left out.
     """
     root = scenario.root.resolve()
     named = set(file_names(scenario.to_dict()))
@@ -126,15 +127,22 @@ def _digest_of(path: Path) -> str:
     """Return the digest of a file or folder ("": there is nothing that can be read)."""
     try:
         if path.is_dir():
-            below = sorted(file for file in path.rglob("*") if file.is_file())
-            listed = [
-                f"{file.relative_to(path).as_posix()}\t{file.stat().st_size}\n" for file in below
-            ]
-            return sha256("".join(listed).encode()).hexdigest()
+            return _digest_of_folder(path, tree_version(path))
         told = path.stat()
         return _digest(path, told.st_mtime_ns, told.st_size)
     except OSError:
         return ""
+
+
+@lru_cache(maxsize=256)
+def _digest_of_folder(folder: Path, _version: int) -> str:
+    """Return the digest of all files below a folder, read once for all runs of a study."""
+    digest = sha256()
+    for name, _ in files_below(folder):
+        with (folder / name).open("rb") as opened:
+            contents = file_digest(opened, "sha256").digest()
+        digest.update(sha256(name.encode(errors="surrogateescape")).digest() + contents)
+    return digest.hexdigest()
 
 
 @lru_cache(maxsize=256)

@@ -1,5 +1,6 @@
 """Samples that runs side by side share are dealt as those that each has of its own."""
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -86,6 +87,19 @@ def test_a_file_that_has_changed_since_is_read_anew(counted: Counted, tmp_path: 
         assert held(key) is None
         hold_samples(key)
         assert held(key) is not None
+
+
+def test_a_folder_of_which_a_file_has_changed_is_read_anew(tmp_path: Path) -> None:
+    """By the folder's own time it was as before, and so was the picture's size."""
+    for name in ("cat", "dog"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.pgm").write_bytes(b"P5 1 1 255 " + b"\0")
+    dataset = datasets.parse({"name": "image_folder", "path": str(tmp_path), "size": 1})
+    before = DataKey(dataset, False, None)
+    assert before == DataKey(dataset, False, None)
+    (tmp_path / "cat" / "1.pgm").write_bytes(b"P5 1 1 255 " + b"\1")
+    os.utime(tmp_path / "cat" / "1.pgm", (0, 0))
+    assert before != DataKey(dataset, False, None)
 
 
 def test_large_data_sets_are_shared_that_are_the_same_for_each_seed(

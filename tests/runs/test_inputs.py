@@ -2,6 +2,8 @@
 
 import json
 import logging
+import os
+import shutil
 import sys
 import types
 from collections.abc import Iterator
@@ -103,6 +105,24 @@ def test_files_are_known_by_their_contents(scenario: Scenario, tmp_path: Path) -
     assert all(len(digest) == 64 for digest in result.contents.values())
     forked = fork(result.folder, 1.0, ["rounds.clients=2"], None, overwrite=False)
     assert load(forked).contents == result.contents
+
+
+def test_folders_are_known_by_the_contents_of_their_files(tmp_path: Path) -> None:
+    """Of a picture that was painted over the size alone was looked at."""
+    for name in ("a", "b"):
+        (tmp_path / "pictures" / name).mkdir(parents=True)
+        (tmp_path / "pictures" / name / "1.pgm").write_bytes(b"P5 1 1 255 " + b"\0")
+    dataset = {"name": "image_folder", "path": "pictures", "size": 1, "test_share": 0.5}
+    data = TINY | {"data": {"dataset": dataset}}
+    named = Scenario.from_dict(data, folder=tmp_path)
+    before = contents(named)
+    (tmp_path / "pictures").rename(tmp_path / "elsewhere")
+    shutil.copytree(tmp_path / "elsewhere", tmp_path / "pictures", copy_function=shutil.copyfile)
+    assert contents(named) == before
+    (tmp_path / "pictures" / "a" / "1.pgm").write_bytes(b"P5 1 1 255 " + b"\1")
+    os.utime(tmp_path / "pictures" / "a" / "1.pgm", (0, 0))
+    assert contents(named).keys() == before.keys() == {"pictures"}
+    assert contents(named) != before
 
 
 @pytest.mark.parametrize("what", ["sessions.csv", "first_*_helper.py"])

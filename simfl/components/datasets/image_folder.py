@@ -55,6 +55,15 @@ class ImageFolder(OwnDataset):
     def source(self) -> Path:
         return self._root / self.path
 
+    @property
+    @override
+    def seen_from_outside(self) -> tuple[int, ...]:
+        """When a picture last came into the folder of a class, or left it, too."""
+        top = self.source()
+        tops = [top, *(top / part for part in ("train", "test"))]
+        below = sorted(path for folder in tops for path in folder.glob("*") if path.is_dir())
+        return *super().seen_from_outside, *(path.stat().st_mtime_ns for path in below)
+
     @override
     def rows(self) -> Rows:
         top = self.source()

@@ -18,6 +18,7 @@ from simfl.components.datasets.own.as_targets import as_targets
 from simfl.components.datasets.own.rows import FLOAT32, FLOAT64, Rows
 from simfl.core.code import folder_beside
 from simfl.core.component import decided_by_options
+from simfl.core.file_tree import tree_version
 from simfl.core.files import similar_file
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags
@@ -113,10 +114,16 @@ class OwnDataset(Dataset):
     @property
     @override
     def file_version(self) -> tuple[int, ...]:
-        """When the source was changed, and its size.
+        """When the source was changed, its size, and what the files in a folder tell of it."""
+        seen = self.seen_from_outside
+        return (*seen, tree_version(self.source())) if self.source().is_dir() else seen
+
+    @property
+    def seen_from_outside(self) -> tuple[int, ...]:
+        """The same, as far as it can be seen at once: it is asked for many times.
 
         Raises:
-            InputError: it can't be read.
+            InputError: the source can't be read.
         """
         try:
             status = self.source().stat()
@@ -159,8 +166,8 @@ class OwnDataset(Dataset):
 
     def _facts(self, rows: Rows | None = None) -> _Facts:
         """Return what is known of the source; anew, if its `rows` were just read."""
-        version, file = self.file_version, str(self.source().resolve())
-        key = (self.name, file, *version, self.model_dump_json())
+        seen, file = self.seen_from_outside, str(self.source().resolve())
+        key = (self.name, file, *seen, self.model_dump_json())
         if rows is not None or key not in _KNOWN:
             _KNOWN[key] = self._facts_of(rows or self.rows())
         return _KNOWN[key]
@@ -189,7 +196,7 @@ class OwnDataset(Dataset):
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
         """Read, split and normalise; the test part is drawn from ``("data", "test")``."""
         rows = self.rows()
-        self._facts(rows)  # of folders it can't be seen from outside that they have changed
+        self._facts(rows)  # of a folder's files it can't be seen from outside that they changed
         y, classes = as_targets(rows, self.learn, self.source())
         test = rows.test
         if test is None:

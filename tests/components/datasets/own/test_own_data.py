@@ -1,5 +1,6 @@
 """Data sets of the user's own: what is read of each kind, whose it is, what is tested on."""
 
+import os
 import tracemalloc
 from decimal import Decimal
 from pathlib import Path
@@ -284,6 +285,10 @@ def test_a_folder_that_has_changed_is_looked_at_again(tmp_path):
     put("eel")
     assert parsed.load(None, Seeds(0)).classes == 3
     assert parsed.shape()[1] == 3
+    assert parsed.samples_known == 3
+    Image.new("L", (4, 4)).save(tmp_path / "train" / "cat" / "2.png")
+    os.utime(tmp_path / "train" / "cat", (0, 0))  # as at another time, by whatever clock
+    assert parsed.samples_known == 4
 
 
 def test_a_column_without_a_name_that_nobody_learns_from(tmp_path):
