@@ -51,6 +51,15 @@ def test_what_does_not_vary_is_no_factor_and_levels_are_in_order(swept: list[Run
     ]  # fmt: skip
 
 
+def test_each_point_of_a_sweep_is_folded(swept: list[RunResult], tmp_path: Path) -> None:
+    """Nearly the same numbers stand in the table of variants: a page, and its print, had both."""
+    page = write_report(swept, tmp_path / "page.html").read_text(encoding="utf-8")
+    before, table = page.split('<section id="factors">')[1].split("</section>")[0].split("<table")
+    assert "<details><summary>Each point</summary>" in before
+    assert table.count("<tr") == 1 + len(POINTS)
+    assert "</details>" in table
+
+
 def test_deviations_stand_below_their_means(tmp_path: Path) -> None:
     """Beside each other they made a sweep's table wider than its page."""
     for name, at in (("a", (1, 4)), ("b", (2, 3))):
