@@ -154,6 +154,18 @@ def test_the_blacklist_takes_the_busiest_but_not_too_many() -> None:
     assert len(server.choose(selector, 9, rng)) == 9
 
 
+def test_where_too_few_others_are_left_the_best_of_those_blacklisted_fill_up() -> None:
+    server, rng = FakeServer.random(10), np.random.default_rng(0)
+    selector = Oort(blacklist=2, blacklist_share=1, exploration=0, least_exploration=0)
+    server.choose(selector, 2, rng)
+    server.finish(selector, np.arange(10))
+    server.history.participations[:] = 9
+    score, _ = selector.scores(server.view(3))
+    worst, *_, second, best = np.argsort(score).tolist()
+    server.history.participations[worst] = 2
+    assert set(server.choose(selector, 3, rng).tolist()) == {worst, second, best}
+
+
 def test_of_a_tier_or_edge_a_share_is_blacklisted() -> None:
     server, rng = FakeServer.random(10), np.random.default_rng(0)
     server.available = server.members = np.arange(0, 10, 2)
@@ -180,18 +192,24 @@ def test_a_share_of_the_clients_is_blacklisted_as_people_reckon() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pacer", "earned", "percentile"),
+    ("pacer", "earned", "start", "percentile"),
     [
-        ("lower", [4, 4, 3, 3], 15),
-        ("lower", [3, 3, 4, 4], 10),
-        ("flat", [4, 4, 4, 4.5], 15),
-        ("flat", [4, 4, 6, 6], 10),
-        ("flat", [1, 1, 9, 9], 5),
+        ("lower", [4, 4, 3, 3], 10, 15),
+        ("lower", [4, 4, 3, 3], 97, 100),
+        ("lower", [3, 3, 4, 4], 10, 10),
+        ("lower", [3, 4, 4, 3], 10, 10),
+        ("flat", [4, 4, 4, 4.5], 10, 15),
+        ("flat", [5, 5, 5, 6], 10, 15),
+        ("flat", [5, 5, 5, 6.01], 10, 10),
+        ("flat", [1, 1, 5, 6.99], 10, 10),
+        ("flat", [1, 1, 5, 7], 12, 7),
+        ("flat", [1, 1, 9, 9], 10, 5),
+        ("flat", [1, 1, 9, 9], 7, 5),
     ],
 )
-def test_pacer(pacer: str, earned: list[float], percentile: float) -> None:
+def test_pacer(pacer: str, earned: list[float], start: float, percentile: float) -> None:
     selector = Oort.model_validate({"pacer": pacer, "window": 2})
-    selector.load_state_dict({"_earned": earned})
+    selector.load_state_dict({"_earned": earned, "_percentile": start})
     FakeServer.random(5).choose(selector, 2, np.random.default_rng(0))
     assert selector.state_dict()["_percentile"] == percentile
     assert selector.state_dict()["_earned"] == earned[2:]
