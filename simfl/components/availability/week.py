@@ -37,8 +37,8 @@ class Online:
 
     def at(self, instants_s: Floats) -> Floats:
         """Return `(m,)` how many are online at some instants."""
-        place = np.searchsorted(self.changes_s, instants_s, side="right") - 1
-        return np.where(place >= 0, self.there[place], 0.0)
+        there: Floats = np.concatenate([[0.0], self.there])
+        return there[np.searchsorted(self.changes_s, instants_s, side="right")]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from simfl.components.availability.week import (
     Week,
     most_at_once,
     quorum,
+    soon_there,
     week_of,
 )
 from simfl.core.seeds import Seeds
@@ -83,3 +84,16 @@ def test_groups_that_are_there_by_turns_are_never_there_at_once(tmp_path: Path) 
     np.testing.assert_allclose(weeks[0].share + weeks[1].share, 1.0)
     assert quorum(weeks, None, 700) == 600  # with all who ever come a round begins, if they do
     assert quorum(weeks, 450, 700) == 450
+
+
+def test_a_group_without_any_session_soon_is_none_of_a_quorum(tmp_path: Path) -> None:
+    """Phones offline all day, beside others: `simfl validate` ended in an internal error."""
+    (tmp_path / "t.csv").write_text("device,start_s,end_s\na,0,600\n")
+    night = {"name": "diurnal", "low": 0, "starts_at": "12 h", "time_zones": "0 s"}
+    trace = {"name": "trace", "file": "t.csv", "period": "25 h", "shift": False}
+    groups = [
+        (availabilities.parse(options).schedule(2, "g", Seeds(0), tmp_path), 2)
+        for options in (night, trace)
+    ]
+    assert soon_there(groups, 2)
+    assert not soon_there(groups, 3)
