@@ -16,6 +16,8 @@ from simfl.runs.results.result import RunResult
 
 POINTS = 400
 """A single run has at most about as many points: the least and the most of every stretch."""
+EARLY = 50
+"""So many are the first, all of them: curves of learning are the steepest there."""
 STEEP = 100.0
 """Losses that span more than such a ratio come on a logarithmic scale."""
 LEAST_MARGIN = 0.005
@@ -57,24 +59,32 @@ def extent(
     }
 
 
-def points_of(run: RunResult, measures: Sequence[Measure]) -> dict[str, Any]:
-    """Return the points of a single run by measure: of a long one the extremes of every stretch."""
-    columns = {measure.key: np.asarray(measure.of(run), dtype=np.float64) for measure in measures}
-    kept = _kept([columns[measure.key] for measure in measures])
+def points_of(run: RunResult, xs: Sequence[Measure], ys: Sequence[Measure]) -> dict[str, Any]:
+    """Return the points of a single run by measure, of a long one some of them, see `_kept`."""
+    columns = {m.key: np.asarray(m.of(run), dtype=np.float64) for m in [*xs, *ys]}
+    kept = _kept([columns[y.key] for y in ys])
     short = {key: short_numbers(column[kept]) for key, column in columns.items()}
     return {"seed": run.seed} | short
 
 
-def _kept(columns: Sequence[Floats]) -> Ids:
-    """Return `(m,)` indices of the extremes of every stretch of the `columns`, `(n,)` each."""
-    count = len(columns[0])
+def _kept(ups: Sequence[Floats]) -> Ids:
+    """Return `(m,)` indices of points that show the curves `ups`, `(n,)` each.
+
+    Of a long run they are the first, then the ends and the extremes of every stretch, of points
+    that any curve has.
+    """
+    count = len(ups[0])
     if count <= POINTS:
         return np.arange(count)
-    kept = [np.array([0, count - 1])]
-    for stretch in np.array_split(np.arange(count), POINTS // (2 * len(columns))):
-        for column in columns:
-            if np.isfinite(column[stretch]).any():
-                kept.append(stretch[[np.nanargmin(column[stretch]), np.nanargmax(column[stretch])]])
+    known = np.flatnonzero(np.isfinite(ups).any(axis=0))
+    if len(known) <= POINTS:
+        return known
+    kept = [known[:EARLY]]
+    for stretch in np.array_split(known[EARLY:], (POINTS - EARLY) // (2 + 2 * len(ups))):
+        kept.append(stretch[[0, -1]])
+        for up in ups:
+            if np.isfinite(up[stretch]).any():
+                kept.append(stretch[[np.nanargmin(up[stretch]), np.nanargmax(up[stretch])]])
     return np.unique(np.concatenate(kept))
 
 
@@ -111,6 +121,6 @@ def _tail(run: RunResult, x: Measure, y: Measure, start: float) -> dict[str, Any
         np.append(start, at[beyond]),
         np.append(np.interp(start, at, values), values[beyond]),
     ]
-    kept = _kept(columns)
+    kept = _kept(columns[1:])
     across, up = (short_numbers(column[kept]) for column in columns)
     return {"seed": run.seed, "x": across, "y": up}

@@ -13,7 +13,7 @@ import numpy as np
 from simfl.report import forked, formats
 from simfl.report.axes import Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, colour, legend
-from simfl.report.charts.curve_data import POINTS, extent, means_of, points_of
+from simfl.report.charts.curve_data import EARLY, POINTS, extent, means_of, points_of
 from simfl.report.charts.svg import HEIGHT, WIDE, WIDTH, Plot
 from simfl.report.measures import TIME, Measure
 from simfl.runs.results.grouping import Groups, all_runs
@@ -66,7 +66,7 @@ def curves(
             {
                 "name": variant,
                 "css": colour(index),
-                "runs": [points_of(run, [*xs, *ys]) for run in members],
+                "runs": [points_of(run, xs, ys) for run in members],
                 "means": means[variant] or None,
             }
             for index, (variant, members) in enumerate(groups.items())
@@ -91,8 +91,8 @@ def _drawn_how(groups: Groups, means: Mapping[str, dict[str, Any]]) -> Iterator[
         )
     if any(run.n_rounds > POINTS for run in all_runs(groups)):
         yield (
-            "Of long runs the least and the most of every stretch is drawn, and saved as CSV; "
-            "each round is in `rounds.csv`."
+            f"Of long runs the first {EARLY} points are drawn, then the least and the most of "
+            "every stretch, and saved as CSV; each round is in `rounds.csv`."
         )
     if len(groups) > PICTURES:
         yield (

@@ -60,9 +60,25 @@ def test_long_runs_are_thinned_to_their_extremes(tmp_path: Path) -> None:
     assert drawing.data is not None
     assert "the least and the most of every stretch" in drawing.about
     [shown] = drawing.data["series"][0]["runs"]
-    assert len(shown["time"]) <= 2 * curve_data.POINTS
+    assert len(shown["time"]) <= curve_data.POINTS
     assert (shown["time"][0], shown["time"][-1]) == (10, 50_000)
     assert (min(shown["accuracy"]), max(shown["accuracy"])) == (0.01, 0.99)
+
+
+def test_long_runs_reach_a_target_where_they_did(tmp_path: Path) -> None:
+    """One of 1,000 rounds that reached 50% after 16 s did so after 26 s in its picture."""
+    accuracies = 0.9 * (1 - np.exp(-np.arange(1, 1001) / 12))
+    every_fifth = np.where(np.arange(1, 1001) % 5 == 0, accuracies, np.nan)
+    xs = [measures.TIME, measures.ROUNDS, measures.BYTES, measures.ENERGY]
+    for name, looked_at in (("each", accuracies), ("fifth", every_fifth)):
+        run = made_run(tmp_path, name, 0, looked_at.tolist())
+        drawing = curves.curves("c", "", "", {"v": [run]}, xs, [measures.ACCURACY, measures.LOSS])
+        assert drawing is not None
+        assert drawing.data is not None
+        [shown] = drawing.data["series"][0]["runs"]
+        drawn = np.interp(np.arange(5, 1001), shown["round"], shown["accuracy"])
+        assert drawn == pytest.approx(accuracies[4:], abs=0.05)
+        assert len(shown["round"]) <= curve_data.POINTS
 
 
 def test_mean_and_band_over_seeds(tmp_path: Path) -> None:
