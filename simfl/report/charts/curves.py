@@ -20,8 +20,8 @@ from simfl.runs.results.grouping import Groups, all_runs
 
 TOGETHER = 8
 """More variants than this get a picture each."""
-HEADING = 44
-"""Characters of a variant's name above it."""
+HEADING = 36
+"""Characters of a variant's name above it; more are cut off at the edge in a wide font."""
 PICTURES = 24
 """At most so many pictures; what they have in common is drawn once."""
 SMALL = (370, 210)

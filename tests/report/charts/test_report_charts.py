@@ -159,6 +159,24 @@ def test_long_names_leave_room_for_bars_and_stay_in_their_pictures(tmp_path: Pat
         assert int(drawing.svg.split('width="')[1].split('"')[0]) < 700
 
 
+def test_headings_fit_their_pictures_in_a_wide_font(tmp_path: Path) -> None:
+    """The last letters of long names were beyond the edge."""
+    from matplotlib import get_data_path
+    from matplotlib.ft2font import FT2Font
+
+    font = FT2Font(f"{get_data_path()}/fonts/ttf/DejaVuSans-Bold.ttf")
+    font.set_size(12, 72)
+    names = [f"clients={n}_deadline=none_momentum=0.9_partition=dirichlet" for n in range(10, 19)]
+    groups = {name: [made_run(tmp_path, name, 0, [0.1, 0.2])] for name in names}
+    drawing = curves.curves("c", "", "", groups, [measures.TIME], [measures.ACCURACY])
+    assert drawing is not None
+    headings = re.findall(r'<text class="heading" x="(\d+)"[^>]*>([^<]*)', drawing.svg)
+    assert len(headings) == len(names)
+    for left, text in headings:
+        font.set_text(text)
+        assert int(left) + font.get_width_height()[0] / 64 < curves.SMALL[0], text
+
+
 def test_names_of_sixty_bars_can_be_read_in_print() -> None:
     """As high as its page is, a picture of many had letters of a millimetre."""
     values = {f"clients={number}": {"compute": 1.0} for number in range(60)}
