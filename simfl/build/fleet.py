@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.build.guarded import guarded_schedule
-from simfl.build.jitter import jitter
+from simfl.build.occasions import failures, jitter
 from simfl.components.availability.base import Availability, OnlineSchedule
 from simfl.core.blame import blaming
 from simfl.core.returned import expect
@@ -78,6 +78,7 @@ def draw_fleet(
         validation,
         columns["memory"] if np.isfinite(columns["memory"]).any() else None,
         jitter(scenario.fleet, groups, seeds, "compute"),
+        failures(scenario.fleet, groups, seeds),
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from simfl.build.guarded import guarded_links
-from simfl.build.jitter import jitter
+from simfl.build.occasions import jitter
 from simfl.core.blame import blaming
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds

@@ -8,10 +8,10 @@ from operator import attrgetter
 from typing import Any, Literal, get_args
 
 Outcome = Literal["arrived", "late", "offline", "skipped", "filtered", "discarded", "unfinished"]
-"""arrived in time; late: cut off or too late, or its round was abandoned; offline: the device left;
-skipped: nothing useful fits its time, or training not its memory; filtered: it kept its update back
-and sent a status, or the server threw the update away; discarded: its update was not finite;
-unfinished: the run ended first."""
+"""arrived in time; late: cut off or too late, or its round was abandoned; offline: the device left,
+or its training failed; skipped: nothing useful fits its time, or training not its memory; filtered:
+it kept its update back and sent a status, or the server threw the update away; discarded: its
+update was not finite; unfinished: the run ended first."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
@@ -45,7 +45,7 @@ class RoundRow:
     """Participations cut off by a deadline, by over-selection, or too stale; or in time, but in a
     round that was abandoned for want of updates."""
     offline: int = 0
-    """Participations lost because the device left."""
+    """Participations lost because the device left, or its training failed."""
     skipped: int = 0
     """Clients for whom nothing useful fitted the time, or training not the memory."""
     filtered: int = 0

@@ -36,9 +36,9 @@ class ErrandProcess(simpy.Event):
     """
 
     __slots__ = (
-        "_awaited", "_began_s", "_break_off", "_fleet", "_lasts_s", "_left", "_links", "_meter",
-        "_phase", "_rate", "_salvage", "_size", "_stays", "_stretch", "_then", "_timeline",
-        "_transfer", "_units", "errand",
+        "_awaited", "_began_s", "_break_off", "_fails", "_fleet", "_lasts_s", "_left", "_links",
+        "_meter", "_phase", "_rate", "_salvage", "_size", "_stays", "_stretch", "_then",
+        "_timeline", "_transfer", "_units", "errand",
     )  # fmt: skip
 
     def __init__(
@@ -170,6 +170,10 @@ class ErrandProcess(simpy.Event):
     def _compute(self) -> None:
         self._rate = self._fleet.draw_rate(self.errand.device)
         self._units = self.errand.units
+        failure = self._fleet.draw_failure(self.errand.device)
+        self._fails = failure is not None
+        if failure is not None:
+            self._units *= failure
         self._compute_left()
 
     def _compute_left(self) -> None:
@@ -183,8 +187,8 @@ class ErrandProcess(simpy.Event):
         errand = self.errand
         if self._stays:
             self._meter.spent(errand, "compute", self._timeline.now - self._began_s)
-            errand.done_units = errand.units
-            self._computed()
+            errand.done_units = errand.done_units + self._units if self._fails else errand.units
+            self._failed() if self._fails else self._computed()
             return
         self._units -= self._break_off_computing()
         if self._salvage is not None:
@@ -208,6 +212,12 @@ class ErrandProcess(simpy.Event):
         if errand.before_upload is not None:
             errand.before_upload()
         self._move("upload", errand.upload_bytes)
+
+    def _failed(self) -> None:
+        """Lose the work, though the device stays."""
+        self._timeline.note("failed", client=self.errand.device)
+        self._end("offline")
+        self._timeline.happen(self)
 
     def _go_away(self, comes_back: bool, then: Callable[[], None]) -> None:
         """Stay away until online again, and go on with `then`; or for good."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simfl.components.availability.base import OnlineSchedule
 from simfl.core.types import Floats, Ids
 from simfl.sim.battery import Batteries
+from simfl.sim.failures import Failures
 from simfl.sim.jitter import Jitter
 
 OnOffline = Literal["abort", "pause", "salvage"]
@@ -91,6 +92,7 @@ class Fleet:
         validation: `(n,)` samples kept aside for a local loss.
         memory_bytes: `(n,)` memory for training (None: enough everywhere).
         compute_jitter: how compute rates differ from training to training (None: not at all).
+        failures: which trainings break off, and when (None: none).
     """
 
     groups: Sequence[DeviceGroup]
@@ -102,6 +104,7 @@ class Fleet:
     validation: Ids
     memory_bytes: Floats | None = None
     compute_jitter: Jitter | None = None
+    failures: Failures | None = None
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -125,6 +128,10 @@ class Fleet:
         if self.compute_jitter is not None:
             rate *= self.compute_jitter.factor(device, "training")
         return rate
+
+    def draw_failure(self, device: int) -> float | None:
+        """Return after which share of it the training that `device` begins fails (None: never)."""
+        return None if self.failures is None else self.failures.breaks_off(device)
 
     def can_hold(self, device: int, size: int) -> bool:
         """Return whether `device` has `size` bytes of memory for training."""

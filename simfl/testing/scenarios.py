@@ -172,6 +172,8 @@ def groups(draw: st.DrawFn, name: str) -> Document:
         if draw(st.booleans()):
             group["battery"] = draw(BATTERIES)
     if draw(st.booleans()):
+        group["failures"] = "20%"
+    if draw(st.booleans()):
         group["link_jitter"] = {"sigma": 0.4}
     if draw(st.booleans()):
         group["compute_jitter"] = {"sigma": 0.3}

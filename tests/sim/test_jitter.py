@@ -9,12 +9,13 @@ from scipy import stats
 
 from simfl.core.seeds import Seeds
 from simfl.sim.fleet import Fleet
-from simfl.sim.jitter import Jitter, JitterGroup
+from simfl.sim.jitter import Jitter
 from simfl.sim.networks.base import networks
+from simfl.sim.occasions import VaryingGroup
 from simfl.sim.timeline import Timeline
 from simfl.testing.virtual_time.handmade import make_fleet, simulate
 
-GROUPS = [JitterGroup("calm", 0, 0.0), JitterGroup("phones", 3, 0.4)]
+GROUPS = [VaryingGroup("calm", 0, 0.0), VaryingGroup("phones", 3, 0.4)]
 
 
 def test_the_factor_is_log_normal_with_median_one() -> None:
@@ -31,7 +32,7 @@ def test_who_does_not_vary_has_the_nominal_rate_exactly() -> None:
 
 
 def test_a_draw_depends_on_group_place_direction_and_number_only() -> None:
-    alone = Jitter([JitterGroup("phones", 0, 0.4)], Seeds(0), "link")
+    alone = Jitter([VaryingGroup("phones", 0, 0.4)], Seeds(0), "link")
     ups = [alone.factor(7, "up") for _ in range(3)]
     crowd = Jitter(GROUPS, Seeds(0), "link")
     mixed = []
@@ -64,14 +65,14 @@ def test_transfers_take_latency_plus_bytes_over_the_rate_drawn(options: dict[str
 
 
 def _varying(n: int, **options: object) -> Fleet:
-    jitter = Jitter([JitterGroup("devices", 0, 0.4)], Seeds(3), "compute")
+    jitter = Jitter([VaryingGroup("devices", 0, 0.4)], Seeds(3), "compute")
     return replace(make_fleet(n, seconds=10.0, **options), compute_jitter=jitter)  # type: ignore[arg-type]
 
 
 def test_trainings_take_the_nominal_time_over_the_factor_drawn() -> None:
     log = simulate(_varying(3), rounds=5)
     took = [row.compute_end_s - row.selected_s for row in log.clients if row.compute_end_s]
-    again = Jitter([JitterGroup("devices", 0, 0.4)], Seeds(3), "compute")
+    again = Jitter([VaryingGroup("devices", 0, 0.4)], Seeds(3), "compute")
     drawn = [10 / again.factor(row.client, "training") for row in log.clients]
     assert took == pytest.approx(drawn, rel=1e-12)
     assert len(set(took)) == 15
@@ -81,7 +82,7 @@ def test_a_training_that_is_paused_goes_on_as_fast_as_it_began() -> None:
     availability = {"name": "on_off", "on": "2 s", "off": "5 s"}
     fleet = _varying(1, availability=availability, on_offline="pause")
     (row,) = simulate(fleet).clients
-    factor = Jitter([JitterGroup("devices", 0, 0.4)], Seeds(3), "compute").factor(0, "training")
+    factor = Jitter([VaryingGroup("devices", 0, 0.4)], Seeds(3), "compute").factor(0, "training")
     now_s, online_s, ends_s = row.selected_s, 0.0, row.compute_end_s
     assert ends_s is not None
     while now_s < ends_s:

@@ -115,6 +115,8 @@ def _left_out(scenario: Scenario, limit_s: float, *, surplus: bool) -> list[str]
         for name in ("compute_jitter", "link_jitter")
         if any(getattr(group, name) is not None for group in scenario.fleet)
     ]
+    if any(group.failures for group in scenario.fleet):
+        left_out.append("fleet.failures")
     network, policy, timed = scenario.network, scenario.rounds.policy, math.isfinite(limit_s)
     # Which a network of one's own may lack.
     left_out += [f"network.{name}" for name in ("polling", "rates") if getattr(network, name, None)]

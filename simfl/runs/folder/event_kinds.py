@@ -111,6 +111,9 @@ EVENT_KINDS: Mapping[str, EventKind] = {
         "A client has sent all, and the server has it.",
         {"client": _CLIENT, "bytes": "its size"},
     ),
+    "failed": EventKind(
+        "A client's training breaks off: its work is lost, it stays.", {"client": _CLIENT}
+    ),
     "offline": EventKind("A client at work leaves, or its battery is empty.", {"client": _CLIENT}),
     "online": EventKind("A client is back, and its work goes on.", {"client": _CLIENT}),
     "aggregated": EventKind(

@@ -15,7 +15,7 @@ from pydantic import (
 
 from simfl.components.attacks.base import Attack, attacks
 from simfl.components.availability.base import Availability, availabilities
-from simfl.core.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, Power
+from simfl.core.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, Percent, Power
 from simfl.scenario.distributions import Draw
 from simfl.scenario.parts.battery import BatteryField
 from simfl.scenario.parts.catalogue import catalogue, device_class
@@ -118,6 +118,13 @@ class Group(Part):
         "abort",
         description="what happens to the work in progress when a device goes offline: it is lost, "
         "it resumes when the device is back, or its finished steps are uploaded then",
+    )
+    failures: Percent = Field(
+        0.0,
+        lt=1,
+        description="share of trainings, and of answers to a selector, that break off at some "
+        "moment of their computing (the app is closed, memory runs out): the work is lost, the "
+        "device stays",
     )
     attack: Annotated[Attack, attacks] | None = Field(
         None, description="what is wrong with what its devices learn or send; omitted: nothing"

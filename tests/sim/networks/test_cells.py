@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from simfl import Options, Scenario, run
 from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
-from simfl.sim.jitter import Jitter, JitterGroup
+from simfl.sim.jitter import Jitter
 from simfl.sim.networks.base import Links, networks
+from simfl.sim.occasions import VaryingGroup
 from simfl.sim.timeline import Timeline
 from tests.counting import calls
 from tests.sim.networks.flows import fired
@@ -180,7 +181,7 @@ def test_a_run_meets_cells_traces_and_jitter(tmp_path: Path) -> None:
     )
     [result] = run(scenario, tmp_path / "out", Options(time_only=True))
     rows = result.clients.sort_values("client")
-    jitter = Jitter([JitterGroup("in", 0, 0.0), JitterGroup("out", 2, 0.4)], Seeds(0), "link")
+    jitter = Jitter([VaryingGroup("in", 0, 0.0), VaryingGroup("out", 2, 0.4)], Seeds(0), "link")
     alone_s = 8 * float(rows.download_bytes.iloc[0]) / 1e6
     down = [4 * alone_s] * 2 + [alone_s / jitter.factor(device, "down") for device in (2, 3)]
     up = [0.0] * 2 + [alone_s / jitter.factor(device, "up") for device in (2, 3)]

@@ -1,0 +1,59 @@
+"""What is drawn anew each time that a device does something."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simfl.core.seeds import Seeds
+
+
+@dataclass(frozen=True)
+class VaryingGroup:
+    """Devices for which something varies alike.
+
+    Attributes:
+        name: of the group.
+        first: its first device.
+        amount: how much, or how often, it varies (0: not at all).
+    """
+
+    name: str
+    first: int
+    amount: float
+
+
+class Occasions:
+    """Draws a number for each time that a device does something.
+
+    The number depends on nothing but the group's name, the device's place in it, what it does and
+    how often it has done so: whatever else happens, a device's tenth upload meets the same
+    conditions.
+
+    Args:
+        groups: in the order of their devices.
+        seeds: streams are addressed ``(purpose, group, doing)``.
+        purpose: what varies.
+    """
+
+    def __init__(self, groups: Sequence[VaryingGroup], seeds: Seeds, purpose: str) -> None:
+        self._groups, self._seeds, self._purpose = groups, seeds, purpose
+        self._first = [group.first for group in groups]
+        self._drawn: Counter[tuple[int, str]] = Counter()
+
+    def amount(self, device: int) -> float:
+        """Return how much what `device` does varies (0: not at all)."""
+        return self._group(device).amount
+
+    def uniform(self, device: int, doing: str) -> float:
+        """Return the number, of the open interval (0, 1), of what `device` begins now."""
+        group = self._group(device)
+        number = self._drawn[device, doing]
+        self._drawn[device, doing] += 1
+        place = np.array([device - group.first])
+        return float(self._seeds.uniforms((self._purpose, group.name, doing), place, number)[0])
+
+    def _group(self, device: int) -> VaryingGroup:
+        return self._groups[bisect_right(self._first, device) - 1]
