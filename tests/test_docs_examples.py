@@ -25,7 +25,7 @@ WITH_EXAMPLES = [
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
-def test_examples(name: str) -> None:
+def test_examples_in_docstrings_hold(name: str) -> None:
     found = doctest.testmod(importlib.import_module(name))
     assert found.attempted > 0
     assert found.failed == 0

@@ -32,7 +32,7 @@ def rows(page: str, heading: str, columns: int) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("row", rows(PERFORMANCE, "Rounds per second against", 5)[2:10])
-def test_training(row: list[str]) -> None:
+def test_rounds_per_second_are_those_measured(row: list[str]) -> None:
     [table] = [t for title, t in measured("training").items() if title.startswith(f"{row[0]},")]
     ratios = {line["contender"]: line["rounds_per_second_x"] for line in table}
     for told, contender in zip(row[2:], ("tensor loop", "simfl", "simfl, 2 workers"), strict=True):
@@ -67,7 +67,7 @@ def test_rounds_on_a_gpu() -> None:
             assert is_told(number, value), workload
 
 
-def test_fleets() -> None:
+def test_what_fleets_cost_is_as_measured() -> None:
     [table] = [t for title, t in measured("scale").items() if "fleets of different sizes" in title]
     told = {row[0]: row[1:] for row in rows(PERFORMANCE, "| devices | set-up |", 4)}
     for line in table:
@@ -77,7 +77,7 @@ def test_fleets() -> None:
         assert is_told(memory, line["peak_mb"])
 
 
-def test_coefficients() -> None:
+def test_coefficients_of_scale_are_those_measured() -> None:
     told = {what: value for _, what, value in rows(SCALE, "| coefficient |", 3)}
 
     def of(words: str) -> str:

@@ -33,7 +33,7 @@ from tests.cli.refusals import GOOD, refused
         ("selection.warmup=3", "selection.warmup: unknown key 'warmup'"),
     ],
 )
-def test_bad_changes(
+def test_a_change_that_can_not_be_made_is_told_in_one_line(
     change: str, words: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("s.yaml").write_text(GOOD)
@@ -107,7 +107,9 @@ def test_one_variant_is_checked_alone(
 
 
 @pytest.mark.parametrize("words", [["validat"], ["validate"], ["validate", "s.yaml", "--nope"]])
-def test_wrong_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_is_answered_with_where_the_help_is(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert refused(capsys, *words).endswith("--help\n")
 
 

@@ -170,7 +170,9 @@ def test_the_scenario_to_break_is_good(here: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_broken_scenarios(name: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_mistake_is_told_in_one_line_with_its_place(
+    name: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     old, new, place, words = BROKEN[name]
     assert GOOD.count(old) == 1, f"{old!r} must occur once"
     Path("s.yaml").write_text(GOOD.replace(old, new))

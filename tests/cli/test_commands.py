@@ -31,7 +31,7 @@ def test_what_only_checks_does_not_offer_to_run(capsys: pytest.CaptureFixture[st
     assert "Run the clock" not in text
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "--version").startswith("simfl 0.")
 
 
@@ -172,7 +172,7 @@ def test_validate_with_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (KeyError("x"), 1, "internal error: KeyError: 'x' (--debug shows where)\n"),
     ],
 )
-def test_exit_codes(
+def test_every_error_has_its_exit_code_and_its_message(
     error: BaseException, code: int, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> int:

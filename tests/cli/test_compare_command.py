@@ -205,7 +205,7 @@ def test_single_folders_in_any_order(top: Path, capsys: pytest.CaptureFixture[st
         (["--columns", ""], "--columns is empty; is a variable of the shell not set?"),
     ],
 )
-def test_bad_input(
+def test_bad_input_is_refused_with_what_was_expected(
     words: list[str], message: str, top: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["compare", str(top), *words]) == 2

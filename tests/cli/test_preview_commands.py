@@ -147,7 +147,9 @@ def test_a_seed_that_is_set_beside_others_is_refused(
         assert main([command, str(file), *variant, "--set", "seed=null"]) == 0
 
 
-def test_pictures(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fleet_and_partition_draw_pictures(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for command in ("fleet", "partition"):
         out = tmp_path / f"{command}.svg"
         assert main([command, str(file), "--out", str(out)]) == 0
@@ -193,7 +195,7 @@ def test_partition_of_numbers(file: Path, capsys: pytest.CaptureFixture[str]) ->
         (["--set", "data.dataset=mnist", "--data-dir", "nowhere"], "nowhere does not exist"),
     ],
 )
-def test_bad_input(
+def test_bad_input_is_refused_and_nothing_is_written(
     command: str,
     words: list[str],
     message: str,

@@ -56,7 +56,9 @@ def test_files_equal_those_of_an_uninterrupted_run(
     assert "default seed 1: " in err
 
 
-def test_one_folder(finished: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_is_resumed_is_that_of_one_that_never_stopped(
+    finished: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     before = contents(finished[0])
     break_off(finished[0])
     assert main(["resume", str(finished[0]), "--json"]) == 0

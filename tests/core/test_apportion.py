@@ -46,7 +46,9 @@ def test_a_share_between_two_numbers_is_rounded_as_asked() -> None:
 
 @settings(max_examples=200)
 @given(sizes=st.lists(st.integers(1, 500), min_size=1, max_size=12), share=st.floats(0, 1))
-def test_apportionment(sizes: list[int], share: float) -> None:
+def test_seats_add_up_and_everybody_has_one_if_there_are_enough(
+    sizes: list[int], share: float
+) -> None:
     total = np.array(sizes)
     budget = round(share * total.sum())
     seats = apportion_seats(budget, total)

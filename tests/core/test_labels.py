@@ -6,7 +6,7 @@ from simfl.core.labels import label_counts, skew
 from tests.dealt import DEALT, LABELS
 
 
-def test_label_counts():
+def test_labels_of_dealt_rows_are_counted_by_client():
     assert label_counts(DEALT, LABELS, 3).tolist() == [[1, 1, 0], [0, 0, 0], [2, 0, 1]]
     assert label_counts([], LABELS, 3).shape == (0, 3)
 

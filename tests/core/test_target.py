@@ -37,7 +37,7 @@ def test_a_copy_is_as_good_and_an_accuracy_is_another(target: MetricTarget) -> N
 
 
 @pytest.mark.parametrize("text", ["60%", "accuracy 60%", "accuracy 0.6", 0.6, np.float32(0.6)])
-def test_accuracies(text: object) -> None:
+def test_an_accuracy_can_be_written_in_any_of_these_ways(text: object) -> None:
     assert parse_target(text) == pytest.approx(0.6)
 
 

@@ -212,7 +212,7 @@ def test_what_is_no_compute_rate(value: object) -> None:
 @pytest.mark.parametrize(
     ("value", "share"), [("30%", 0.3), (0.3, 0.3), ("0.3", 0.3), (1, 1.0), ("100 %", 1.0), (0, 0.0)]
 )
-def test_shares(value: object, share: float) -> None:
+def test_a_share_is_a_percentage_or_a_fraction(value: object, share: float) -> None:
     assert PERCENT.validate_python(value) == share
     assert TypeAdapter(Ratio).validate_python("130%") == 1.3
 

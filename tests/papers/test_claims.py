@@ -26,7 +26,7 @@ from tests.papers.records import record, rows
         ("a < unknown", None),
     ],
 )
-def test_claims(claim: str, holds: bool | None) -> None:
+def test_a_claim_holds_or_not_for_medians_over_seeds(claim: str, holds: bool | None) -> None:
     found = rows(a=[10, 1, 10], b=[20, 20, 999], c=[21, None, 21], never=[None, 1, None])
     assert Claim.parse(claim).holds(found) is holds
 

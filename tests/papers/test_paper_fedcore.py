@@ -45,7 +45,9 @@ def test_normalised_times_to_the_printed_digit(results: dict[str, RunResult], va
 
 
 @pytest.mark.parametrize(("share", "tau"), [("10", 14191.267), ("30", 4043.421)])
-def test_deadlines(results: dict[str, RunResult], share: str, tau: float) -> None:
+def test_deadlines_are_those_worked_out_beforehand(
+    results: dict[str, RunResult], share: str, tau: float
+) -> None:
     rounds = results[f"FedCore-{share}"].rounds
     assert rounds.deadline_s.to_numpy() == pytest.approx(tau, abs=1e-3)
 
@@ -59,12 +61,14 @@ def test_stragglers_and_coreset_budgets(
 
 
 @pytest.mark.parametrize(("share", "epochs"), [("10", EPOCHS_10), ("30", EPOCHS_30)])
-def test_fedprox_epochs(results: dict[str, RunResult], share: str, epochs: dict[int, int]) -> None:
+def test_fedprox_trains_as_many_epochs_as_were_worked_out(
+    results: dict[str, RunResult], share: str, epochs: dict[int, int]
+) -> None:
     sent = events(results[f"FedProx-{share}"].folder, "dispatched")
     assert {e["client"]: e["full_epochs"] for e in sent if e["full_epochs"] < 10} == epochs
 
 
-def test_first_cohorts(results: dict[str, RunResult]) -> None:
+def test_the_first_cohorts_are_those_of_the_authors(results: dict[str, RunResult]) -> None:
     selected = events(results["FedAvg-10"].folder, "selected")
     assert set(selected[0]["clients"]) == {17, 21, 10, 19, 14, 20, 26, 3, 24, 22}
     assert set(selected[1]["clients"]) == {1, 0, 14, 9, 21, 19, 23, 6, 3, 20}

@@ -22,7 +22,7 @@ def measured(runs: list[RunResult], text: str) -> list[tuple[str, float | None, 
     return [(r.seed, r.value, r.followed) for r in records("paper/item", "code", [text], runs)]
 
 
-def test_measures(runs: list[RunResult]) -> None:
+def test_measures_are_told_seed_by_seed_with_what_they_are_out_of(runs: list[RunResult]) -> None:
     assert measured(runs, "rounds to 70%") == [("0", 4, 10), ("1", 8, 10), ("2", None, 10)]
     assert measured(runs, "time_s to 70%")[0] == ("0", 40, 100)
     assert measured(runs, "bytes to 70%")[1] == ("1", 16_000, 20_000)

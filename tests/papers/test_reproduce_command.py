@@ -22,7 +22,7 @@ def test_the_beginning_of_several_items_lists_them() -> None:
         items("fedcor/table1")
 
 
-def test_listing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_an_item_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce"]) == 0
     out = capsys.readouterr().out
     for item in items():

@@ -106,7 +106,9 @@ def told(code: int, capsys: pytest.CaptureFixture, case: str) -> None:
 
 
 @pytest.mark.parametrize("numbers", parts(cases(short=60, full=20_000)), ids=str)
-def test_damaged_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture, numbers: range) -> None:
+def test_damaged_scenarios_are_valid_or_refused_in_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture, numbers: range
+) -> None:
     file = tmp_path / "damaged.yaml"
     for number in numbers:
         rng = np.random.default_rng(number)
@@ -119,7 +121,9 @@ def test_damaged_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture, number
 
 
 @pytest.mark.parametrize("numbers", parts(cases(short=60, full=5000)), ids=str)
-def test_damaged_tables(tmp_path: Path, capsys: pytest.CaptureFixture, numbers: range) -> None:
+def test_damaged_tables_are_read_or_refused_in_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture, numbers: range
+) -> None:
     for number in numbers:
         rng = np.random.default_rng(number)
         suffix = ".gz" if rng.random() < 0.3 else ""
@@ -167,7 +171,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("numbers", parts(cases(short=60, full=2000)), ids=str)
-def test_damaged_runs(
+def test_damaged_runs_are_told_of_or_take_no_harm(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture,

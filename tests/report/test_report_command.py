@@ -27,7 +27,7 @@ def test_only_the_page_asked_for(broken_off: RunResult, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["missing", "empty", "damaged table", "damaged scenario"])
-def test_bad_folders(
+def test_folders_without_a_sound_run_are_refused_by_name(
     what: str, broken_off: RunResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, named = broken_off.folder, "clients.csv"
@@ -50,7 +50,7 @@ def test_bad_folders(
 
 
 @pytest.mark.parametrize("out", ["", "nowhere/page.html"])
-def test_bad_out(
+def test_a_page_that_can_not_be_there_is_refused(
     out: str,
     compared: list[RunResult],
     tmp_path: Path,

@@ -141,7 +141,7 @@ def test_without_records_of_clients_nobody_was_heard_or_not(run_tiny: RunTiny) -
     assert [spread.whom for spread in found.spreads] == ["everybody"]
 
 
-def test_a_fork(run_tiny: RunTiny) -> None:
+def test_the_model_of_a_fork_is_that_of_its_last_stage(run_tiny: RunTiny) -> None:
     """Its model is that of its last stage."""
     result = run_tiny()
     changed = ["--at", "end", "--set", "rounds.stop.rounds=6"]

@@ -186,7 +186,9 @@ def test_what_is_said() -> None:
         (["*"], "model 'mlp' has no parameters to train"),
     ],
 )
-def test_refused(frozen: list[str], problem: str) -> None:
+def test_patterns_that_freeze_nothing_or_everything_are_refused(
+    frozen: list[str], problem: str
+) -> None:
     model = {"name": "mlp", "hidden": [8], "frozen": frozen}
     [line] = complaints(Scenario.from_dict(TINY | {"model": model}))
     assert problem in line

@@ -37,7 +37,9 @@ PRIVATE = {"aggregation": {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 2
         (0.6, 256 / 60_000, 30 * 60_000 // 256, 9.74),
     ],
 )
-def test_published_values(noise: float, rate: float, rounds: int, printed: float) -> None:
+def test_published_epsilons_are_found_and_are_no_less_than_ours(
+    noise: float, rate: float, rounds: int, printed: float
+) -> None:
     """Which were converted in the way of Mironov, 2017; the present one gives less."""
     delta = 1e-5
     classical = min(

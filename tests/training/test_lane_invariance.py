@@ -60,7 +60,7 @@ LINEAR = [
 
 
 @pytest.mark.parametrize("case", LINEAR, ids=str)
-def test_linear_stacks(case):
+def test_linear_stacks_train_alike_in_any_company(case):
     hidden, activation, dropout, inputs, classes, batch = case
     model = Perceptron(hidden=hidden, activation=activation, dropout=dropout)
     training = LocalTraining(batch, Sgd(lr=0.1, momentum=0.9, weight_decay=1e-3), SETTINGS.schedule)
@@ -70,7 +70,7 @@ def test_linear_stacks(case):
 
 @pytest.mark.parametrize("sigmoid", [True, False])
 @pytest.mark.parametrize("clip", [None, 0.5])
-def test_logistic_regression(sigmoid, clip):
+def test_logistic_regression_trains_alike_in_any_company(sigmoid, clip):
     training = LocalTraining(8, Sgd(lr=0.03, clip=clip))
     sizes = np.random.default_rng(1).zipf(1.5, 60).clip(1, 300).tolist()
     task = make_task(Logistic(sigmoid=sigmoid), sizes, (60,), 10, training)
@@ -99,7 +99,7 @@ def test_every_number_of_lanes(lanes):
         (Reader(), (6,), True),
     ],
 )
-def test_other_models(model, shape, tokens):
+def test_other_models_train_alike_in_any_company(model, shape, tokens):
     sizes = RAGGED[:9]
     task = make_task(model, sizes, shape, training=SETTINGS, tokens=tokens)
     assert_company_changes_nothing(task, make_orders(sizes), np.random.default_rng(0), 2)

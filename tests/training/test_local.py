@@ -317,7 +317,7 @@ def test_a_coreset_plan_without_a_coreset_method_is_an_error():
 
 
 @pytest.mark.parametrize("name", ["relu", "convolutional"])
-def test_wanted_extras(name):
+def test_what_is_wanted_besides_is_measured_while_training(name):
     task = task_of(name, [20, 0], wants=("gradient", "squared_loss"))
     base = initial(task)
     one_step = make_orders([20, 0], Plan(steps=1))

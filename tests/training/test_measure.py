@@ -44,7 +44,9 @@ def setup(model, shape, tokens):
 
 
 @pytest.mark.parametrize(("model", "shape", "tokens"), CASES)
-def test_losses(model, shape, tokens, monkeypatch):
+def test_losses_are_means_over_what_is_kept_aside_or_else_over_all(
+    model, shape, tokens, monkeypatch
+):
     task, params, module = setup(model, shape, tokens)
     clients = [5, 0, 2, 3, 1, 4, 6]
     losses = measure(task, "loss", params, clients)
@@ -63,7 +65,7 @@ def test_losses(model, shape, tokens, monkeypatch):
 
 
 @pytest.mark.parametrize(("model", "shape", "tokens"), CASES)
-def test_gradients(model, shape, tokens):
+def test_gradients_are_those_of_autograd(model, shape, tokens):
     task, params, module = setup(model, shape, tokens)
     gradients = measure(task, "gradient", params, range(7))
     assert gradients.shape == (7, len(params))

@@ -133,7 +133,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refused(case: str, tmp_path: Path) -> None:
+def test_files_that_do_not_fit_the_model_are_refused(case: str, tmp_path: Path) -> None:
     write, message = REFUSED[case]
     (tmp_path / "model.pt").touch()
     write(tmp_path / "modell.pt")

@@ -176,7 +176,7 @@ def test_what_is_measured_and_judged_is_the_loss(name):
     assert close(gradient, torch.cat([part.flatten() for part in parts]).numpy())
 
 
-def test_accuracies():
+def test_hits_are_the_likeliest_class_or_the_share_of_right_labels():
     outputs = torch.tensor([[2.0, -1.0, 0.5], [-1.0, 3.0, 0.5]])
     assert CrossEntropy().hits(outputs, torch.tensor([0, 2])).tolist() == [True, False]
     equal = torch.tensor([[1.0, 2.0, 2.0], [0.0, 0.0, 0.0]])  # the first of them is the answer

@@ -56,7 +56,7 @@ def test_nobody_with_samples_leaves_the_model() -> None:
     seed=st.integers(0, 10**6),
     weighting=st.sampled_from(["samples", "uniform"]),
 )
-def test_mean_properties(n: int, seed: int, weighting: str) -> None:
+def test_it_is_the_weighted_mean_in_any_order(n: int, seed: int, weighting: str) -> None:
     rng = np.random.default_rng(seed)
     models = rng.normal(size=(n, 5)).astype(np.float32)
     samples = rng.integers(1, 1000, n)

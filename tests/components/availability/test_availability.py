@@ -173,7 +173,7 @@ def test_of_a_million_devices_only_those_asked_cost(
     assert before < 40_000_000
 
 
-def test_always() -> None:
+def test_always_is_online_and_never_changes() -> None:
     always = schedule({"name": "always"}, 3, Path())
     assert always.online(np.arange(3), 5.0).all()
     assert always.next_change_s(1, 5.0) == math.inf

@@ -77,7 +77,9 @@ def test_each_class_keeps_its_weight(m: int, classes: int, b: int, seed: int) ->
 
 @settings(max_examples=40)
 @given(b=st.integers(1, 40), per_class=st.booleans(), seed=st.integers(0, 10**6))
-def test_gradient_bound(b: int, per_class: bool, seed: int) -> None:
+def test_the_error_of_the_gradient_is_within_fedcores_bound(
+    b: int, per_class: bool, seed: int
+) -> None:
     """FedCore, Eq. 3-5: ||sum_j g_j - sum_k delta_k g_k|| <= sum_j min_k ||g_j - g_k||."""
     rng = np.random.default_rng(seed)
     gradients, labels = rng.normal(size=(40, 5)), rng.integers(0, 3, 40)

@@ -78,7 +78,7 @@ def test_who_only_looks_at_mnist_waits_for_no_torch(tiny_mnist):
     ("normalise", "shift", "scale"),
     [("standard", 0.1307, 0.3081), ("mnist_constants", 0.1307, 0.3081), ("half", 0.5, 0.5)],
 )
-def test_normalisation_presets(tiny_mnist, normalise, shift, scale):
+def test_normalisation_presets_shift_and_scale_pixels(tiny_mnist, normalise, shift, scale):
     folder, pixels, _ = tiny_mnist
     corpus = parse("mnist", normalise=normalise).load(folder, Seeds(0))
     expected = (pixels[:30] / 255 - shift) / scale

@@ -113,7 +113,7 @@ def test_what_a_small_client_is_given_lies_among_its_own_samples(labelled, deal)
     assert abs(first - last) < 4 * np.sqrt((first + last) * 5 / 9)
 
 
-def test_dirichlet_limits(balanced, deal):
+def test_dirichlet_deals_whole_classes_or_even_shares_at_its_limits(balanced, deal):
     few = label_counts(deal("dirichlet", balanced, 10, alpha=0.001), balanced.labels, 10)
     assert (few.max(axis=0) > 5900).all()  # each class all but wholly with one client
     many = label_counts(deal("dirichlet", balanced, 10, alpha=1e6), balanced.labels, 10)

@@ -221,7 +221,7 @@ def test_skewness_needs_every_class(deal, labelled):
 
 
 @pytest.mark.parametrize("level", ["low", "high", "iid"])
-def test_fedacs_environment(level, deal, labelled):
+def test_fedacs_environments_use_every_sample_of_a_class_equally_often(level, deal, labelled):
     cifar = labelled([5000] * 10)
     dealt = deal("dirichlet_skewness", cifar, 200, level=level)
     counts = label_counts(dealt, cifar.labels, 10)

@@ -113,7 +113,7 @@ def test_a_state_that_would_not_be_restored_as_it_was_is_not_plain() -> None:
         assert not plain({"a": [value]})
 
 
-def test_helpers() -> None:
+def test_plain_state_and_equal_state_are_recognised() -> None:
     assert plain({"a": [1, None, "x", np.zeros(2)]})
     assert not plain({"a": object()})
     assert same({"a": np.array([1, np.nan])}, {"a": np.array([1, np.nan])})

@@ -79,7 +79,7 @@ def test_subtrees_are_as_large_as_they_can_be() -> None:
     assert [cluster.tolist() for cluster in clusters] == [[0], [1], [2, 3], [4]]
 
 
-def test_planted_pairs() -> None:
+def test_one_of_each_planted_pair_is_drawn() -> None:
     angles = distances(PAIRS, PAIRS, "arccos")
     assert angles[0, 1] == angles[2, 3] == pytest.approx(0.110657, abs=1e-6)
     server, selector, rng = FakeServer.random(4), Clustered(), np.random.default_rng(0)

@@ -18,7 +18,7 @@ from simfl.components.selectors.fedacs import (
 from simfl.testing.fake_server import FakeServer
 
 
-def test_duels() -> None:
+def test_duels_are_won_by_the_higher_reward_and_a_tie_by_nobody() -> None:
     wins, losses = duels(np.array([-1.0, -2.0, -2.0, -3.0]))
     assert wins.tolist() == [3, 1, 1, 0]
     assert losses.tolist() == [0, 1, 1, 3]
@@ -30,7 +30,7 @@ def test_a_broken_reward_loses_every_duel() -> None:
     assert losses.tolist() == [0, 2, 1, 2]
 
 
-def test_rewards() -> None:
+def test_rewards_are_negated_distances_to_the_mean_update() -> None:
     updates = np.array([[1.0, 0], [0, 1], [1, 1]])
     assert rewards(updates) == pytest.approx([-0.745356, -0.745356, -0.471405], abs=1e-6)
     assert rewards(updates, layers=(1, 1)) == pytest.approx([-1, -1, -2 / 3])

@@ -207,7 +207,9 @@ def test_a_share_of_the_clients_is_blacklisted_as_people_reckon() -> None:
         ("flat", [1, 1, 9, 9], 7, 5),
     ],
 )
-def test_pacer(pacer: str, earned: list[float], start: float, percentile: float) -> None:
+def test_the_pacer_moves_the_percentile_by_what_was_earned(
+    pacer: str, earned: list[float], start: float, percentile: float
+) -> None:
     selector = Oort.model_validate({"pacer": pacer, "window": 2})
     selector.load_state_dict({"_earned": earned, "_percentile": start})
     FakeServer.random(5).choose(selector, 2, np.random.default_rng(0))
@@ -280,7 +282,7 @@ def test_the_cut_off_is_a_share_of_the_kth_score_or_of_the_next(
     assert {i for _ in range(200) for i in server.choose(selector, 2, rng).tolist()} == drawn
 
 
-def test_presets() -> None:
+def test_presets_are_the_defaults_of_the_paper_and_of_the_code() -> None:
     paper, code = Oort(), Oort(preset="code")
     assert (paper.clip, paper.decay, paper.cutoff, paper.blacklist, paper.pacer) == (
         95, 0.98, 0.95, 10, "lower"

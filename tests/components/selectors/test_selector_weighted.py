@@ -20,7 +20,7 @@ def close(observed: float, expected: float, draws: int = DRAWS) -> bool:
     return abs(observed - expected) <= 4 * np.sqrt(expected * (1 - expected) / draws)
 
 
-def test_with_replacement() -> None:
+def test_with_replacement_the_mean_model_is_unbiased() -> None:
     server, rng = fleet([5, 3, 2]), np.random.default_rng(0)
     selector = Weighted(replacement=True)
     drawn = np.array([server.choose(selector, 2, rng) for _ in range(DRAWS)])

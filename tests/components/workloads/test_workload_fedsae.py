@@ -27,7 +27,7 @@ def assignment(epochs: float, samples: int = 10, seed: int = 0, client: int = 0)
         ((5, 8), 6, 5, (4, 7)),
     ],
 )
-def test_ira(
+def test_ira_moves_the_pair_by_its_rule(
     pair: tuple[float, float], affordable: float, trained: int | None, after: tuple[float, float]
 ) -> None:
     workload = FedSae(start=pair)
@@ -48,7 +48,9 @@ def test_ira(
         ("fail", 9, (2, 3)),
     ],
 )
-def test_fassa(outcome: Outcome, threshold: float, after: tuple[float, float]) -> None:
+def test_fassa_moves_the_pair_by_its_rule(
+    outcome: Outcome, threshold: float, after: tuple[float, float]
+) -> None:
     assert fassa(Pair(4, 6), outcome, threshold, fast=3, slow=1) == after
 
 

@@ -222,7 +222,7 @@ def test_speed_tests_become_a_table(tmp_path: Path) -> None:
     ]
 
 
-def test_the_command(
+def test_the_command_lists_what_there_is_and_fetches_it(
     thing: Download, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)

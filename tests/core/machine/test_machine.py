@@ -52,7 +52,9 @@ def machine(top: Path, files: Mapping[str, str]) -> tuple[Path, Path]:
         ),
     ],
 )
-def test_cores(tmp_path: Path, files: Mapping[str, str], expected: int) -> None:
+def test_cores_are_those_that_a_container_allows(
+    tmp_path: Path, files: Mapping[str, str], expected: int
+) -> None:
     assert cores(*machine(tmp_path, files)) == expected
 
 
@@ -83,5 +85,7 @@ def test_cores(tmp_path: Path, files: Mapping[str, str], expected: int) -> None:
         ),
     ],
 )
-def test_free_memory(tmp_path: Path, files: Mapping[str, str], expected: float) -> None:
+def test_free_memory_is_what_a_container_leaves(
+    tmp_path: Path, files: Mapping[str, str], expected: float
+) -> None:
     assert free_memory(*machine(tmp_path, files)) == expected

@@ -77,7 +77,7 @@ def test_numbers_that_are_none(tmp_path: Path, cell: str, words: str) -> None:
     [b"", b"garbage", gzip.compress(b"a\n1\n" * 99, mtime=0)[:-9], b"\x1f\x8b\x08" + b"\xff" * 40],
     ids=["empty", "garbage", "cut short", "bad deflate"],
 )
-def test_bad_compression(tmp_path: Path, content: bytes) -> None:
+def test_badly_compressed_tables_are_refused_by_name(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "t.csv.gz").write_bytes(content)
     with pytest.raises(InputError, match=r"t\.csv\.gz|no column"):
         read_table(tmp_path, "t.csv.gz", ["a"])

@@ -128,7 +128,7 @@ def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> 
         ),
     ],
 )
-def test_sentences(ranked: list[Standing], text: str) -> None:
+def test_a_race_is_told_in_these_sentences(ranked: list[Standing], text: str) -> None:
     assert sorted(ranked, key=lambda one: one.order) == ranked
     assert " ".join(race(ranked, 0.7)) == text
 

@@ -194,7 +194,9 @@ def test_a_fork_of_a_fork(tmp_path: Path, ran: Ran) -> None:
     assert verify(twice) is None
 
 
-def test_the_command(tmp_path: Path, ran: Ran, capsys: pytest.CaptureFixture) -> None:
+def test_the_command_forks_and_refuses_what_it_can_not(
+    tmp_path: Path, ran: Ran, capsys: pytest.CaptureFixture
+) -> None:
     whole = ran(tmp_path)
     at_s = instant(whole, 0.5)
     command = ["fork", str(whole), "--at", f"{at_s} s", "--set", FEDBUFF[0], "-q"]

@@ -57,7 +57,7 @@ def test_the_same_for_all() -> None:
         ),
     ],
 )
-def test_quantiles(draw: Draw, law: Any) -> None:
+def test_quantiles_are_those_of_scipy(draw: Draw, law: Any) -> None:
     np.testing.assert_allclose(quantiles(draw), law.ppf(U), rtol=1e-9)
 
 

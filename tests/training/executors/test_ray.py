@@ -187,7 +187,7 @@ def test_says_what_to_install(monkeypatch):
         Ray().start(make_task(Logistic(), SIZES))
 
 
-def test_not_started():
+def test_one_that_was_not_started_does_not_train():
     with pytest.raises(RunError, match="not started"):
         Ray().train(OrderBatch({}, []))
     Ray().close()

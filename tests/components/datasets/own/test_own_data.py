@@ -97,7 +97,7 @@ def test_what_is_known_before_it_is_loaded(options, name):
     assert data.shape() == ((2,), 2)
 
 
-def test_standardised_inputs(options):
+def test_standardised_inputs_have_mean_zero_and_deviation_one(options):
     corpus = parse(options, "csv", normalise="standard").load(None, Seeds(0))
     np.testing.assert_allclose(corpus.train.x.mean(0), 0, atol=1e-6)
     np.testing.assert_allclose(corpus.train.x.std(0), 1, atol=1e-6)
@@ -157,7 +157,7 @@ def test_several_labels_each_yes_or_no(how, tmp_path):
     assert result.rounds.auc.notna().all()
 
 
-def test_pictures(options):
+def test_pictures_are_read_class_by_class_with_their_owners(options):
     corpus = parse(options, "image_folder", test_share=0, mode="grey").load(None, Seeds(0))
     assert corpus.train.x.shape == (12, 1, 4, 4)
     # cats first, by name: 0, 2, 4 are ann's, 10, 6, 8 bob's
@@ -208,7 +208,7 @@ def test_an_input_that_never_varies_in_training_is_not_scaled_by_rounding(tmp_pa
     assert corpus.test.x[-1, 0] == np.float32(0.5)
 
 
-def test_tokens(tmp_path: Path) -> None:
+def test_tokens_stay_whole_and_go_with_models_that_take_them(tmp_path: Path) -> None:
     """Texts of one's own: an embedding looks numbers up, and could not be trained on them."""
     x = np.arange(24).reshape(12, 2) % 7
     np.savez(tmp_path / "texts.npz", x=x.astype(np.float64), y=np.arange(12) % 3)

@@ -56,11 +56,11 @@ def compare(drawn: Sequence[Ids], items: Iterable[int], expected: Probabilities)
         (3, {(0, 1, 2): 1.0}),
     ],
 )
-def test_three_clients(k: int, expected: Probabilities) -> None:
+def test_three_clients_are_drawn_as_often_as_minors_say(k: int, expected: Probabilities) -> None:
     check(TRIDIAGONAL, k, expected, draws=20_000 if len(expected) > 1 else 10)
 
 
-def test_four_profiles() -> None:
+def test_four_profiles_have_the_kernel_and_the_odds_worked_out_by_hand() -> None:
     assert distances(PROFILES, PROFILES, "L2").max() == 10
     L = kernel(PROFILES)
     assert pytest.approx(L) == np.array(
@@ -84,7 +84,7 @@ def test_four_profiles() -> None:
     )
 
 
-def test_diagonal_kernels() -> None:
+def test_diagonal_kernels_draw_in_proportion_to_products() -> None:
     L = np.diag([1.0, 2, 3])
     check(L, 1, {(0,): 1 / 6, (1,): 1 / 3, (2,): 1 / 2}, draws=4000)
     check(L, 2, {(0, 1): 2 / 11, (0, 2): 3 / 11, (1, 2): 6 / 11}, draws=4000)

@@ -59,7 +59,7 @@ def test_annealing_changes_the_first_choice() -> None:
     assert choose(posterior, alpha, np.arange(3), 1) == [1]
 
 
-def test_posterior_mean() -> None:
+def test_the_posterior_mean_is_that_worked_out_by_hand() -> None:
     posterior = Posterior(embeddings(SIGMA), 0.0, P)
     mean = posterior.column(0) / posterior.variance[0] * -2.0
     assert mean == pytest.approx([-2, -1, 0], abs=1e-9)
