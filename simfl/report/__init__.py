@@ -5,7 +5,7 @@
 - Pictures: a `page` has `charts` with `axes` of `measures`, `plot` makes `figures` for papers, and
   a `timeline` is for Perfetto; a `calibration_picture` shows how well a calibration fits.
 - Text, a `text_page` of some `width`, with numbers in `formats`: a `comparison`, an `explanation`,
-  a `client_evaluation`, a `fleet`, a `partition`.
+  a `client_evaluation` and `client_differences` of two, a `fleet`, a `partition`.
 - `caveats` are what makes numbers other than they look; that runs are `forked` is told, too.
 """
 

@@ -1,7 +1,8 @@
 """One chart of runs for a paper or a slide: what `simfl plot` draws, with matplotlib.
 
 The `drawing` is of `measures` across and upwards, the one of a `tradeoff` of costs, both on a
-`canvas`; `line_names` stand beside the lines or below, and a `caption` says what it shows.
+`canvas`; `line_names` stand beside the lines or below, and a `caption` or a `tradeoff_caption` says
+what is shown.
 """
 
 # `as` says that they are exported.

@@ -4,7 +4,7 @@
 tells several apart, and `several` says what all of them have.
 
 - `compare` takes a `metric` for each `column`, at `asked_targets`, with `statistics` over seeds,
-  and variants seed by seed as `paired`;
+  and variants seed by seed as `paired`, or by `signs` alone; a `tradeoff` is of two metrics;
 - `anatomy` says what a run's time went to, along the `critical_path` of each round, a selector's
   `questions` included; at the end of rounds that ended `by_deadline` nobody was waited for;
 - `participations` are what each client's part in a round was;

@@ -7,7 +7,8 @@ A round goes through them like this:
 - `dispatch` sends out what `planning` says, a `participation` each;
 - `closing` says when the round may close, after `deadlines` measured by `nominal_times`;
 - `aggregation` (with edge servers, `edges`) has the next model made, and books whose updates count;
-- `round_end` judges it, and looks at the stopping rules in `settings`.
+- `round_end` judges it, and looks at the stopping rules in `settings`, by the `privacy` that the
+  rounds have spent, too.
 
 Where nobody waits for a cohort, `active_clients` keeps clients at work.  `background` has processes
 of the server's own; `silence` ends a run in which nothing comes back any more, and `standstill`
