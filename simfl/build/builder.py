@@ -102,7 +102,12 @@ class Builder:
         """Return the devices, drawn anew: nobody has asked about these, and time goes forward."""
         data = self.federation
         return draw_fleet(
-            self.scenario, self.seeds, data.sizes, data.validation_sizes, self.model.flops
+            self.scenario,
+            self.seeds,
+            data.sizes,
+            data.validation_sizes,
+            self.model.flops,
+            data.names,
         )
 
     @cached_property

@@ -1,6 +1,6 @@
 """From a scenario's groups to the arrays of a fleet: every device's numbers, drawn."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,7 +29,12 @@ LINKS = ("compute", "downlink", "uplink", "latency")
 
 
 def draw_fleet(
-    scenario: Scenario, seeds: Seeds, samples: Ids, validation: Ids, flops: int | None
+    scenario: Scenario,
+    seeds: Seeds,
+    samples: Ids,
+    validation: Ids,
+    flops: int | None,
+    names: NDArray[np.str_] | None = None,
 ) -> Fleet:
     """Draw every device of `scenario`.
 
@@ -43,9 +48,10 @@ def draw_fleet(
         samples: `(n,)` training samples of each device.
         validation: `(n,)` validation samples of each device.
         flops: FLOPs of training one sample, where compute is given in FLOP/s.
+        names: `(n,)` what the client is called whose data each device holds (None: nothing says).
 
     Raises:
-        InputError: a number that is not possible was drawn.
+        InputError: a number that is not possible was drawn, or a client's device is not known.
     """
     correlations = Correlations.of(scenario.correlate)
     ranks = np.zeros(0)
@@ -58,7 +64,9 @@ def draw_fleet(
     for index, group in enumerate(scenario.fleet):
         # Data sizes are standardised over the whole fleet, so draws that depend on them see all.
         ids = np.arange(first, first + group.count)
-        drawing = _Drawing(group, seeds, samples, ids, flops)
+        called = _called(scenario, index, group, None if names is None else names[ids])
+        with _placed(scenario, "fleet", index, "trace"):
+            drawing = _Drawing(group, seeds, samples, ids, flops, called)
         if correlations.names:
             drawing.correlate(correlations, ranks)
         for number, column in columns.items():
@@ -66,7 +74,8 @@ def draw_fleet(
                 column[first : first + group.count] = drawing.numbers(number)
         with _placed(scenario, "fleet", index, "battery", "capacity"):
             capacity = drawing.capacity()
-        groups.append(drawing.devices(first, scenario.root, capacity))
+        with _placed(scenario, "fleet", index):
+            groups.append(drawing.devices(first, scenario.root, capacity))
         first += group.count
     return Fleet(
         groups,
@@ -91,17 +100,44 @@ def _placed(scenario: Scenario, *path: str | int) -> Iterator[None]:
         raise refusal(scenario, [(path, str(error))]) from error
 
 
+def _called(
+    scenario: Scenario, index: int, group: Group, names: NDArray[np.str_] | None
+) -> Sequence[str]:
+    """Return what the clients of a group's devices are called (empty: nobody asks).
+
+    Raises:
+        ScenarioError: nothing says it.
+    """
+    asking = [key for key, asks in group.by_name.items() if asks]
+    if not asking:
+        return ()
+    if names is None:
+        dataset = scenario.data.dataset.name
+        why = f"data set {dataset!r} does not say what its clients are called; your own does, with"
+        raise refusal(scenario, [(("fleet", index, asking[0]), f"{why} `client`")])
+    return [str(name) for name in names]
+
+
 class _Drawing:
     """The numbers of one group's devices."""
 
     def __init__(
-        self, group: Group, seeds: Seeds, samples: Ids, mine: Ids, flops: int | None
+        self,
+        group: Group,
+        seeds: Seeds,
+        samples: Ids,
+        mine: Ids,
+        flops: int | None,
+        names: Sequence[str] = (),
     ) -> None:
         self._group, self._seeds = group, seeds
         self._samples, self._mine, self._flops = samples, mine, flops
+        self._names = names
         self._correlated: Mapping[str, Floats] = {}
         self._rows = [
-            trace.pick(self._uniforms("trace" if place == 0 else f"trace {place}"))
+            trace.of_clients(names)
+            if trace.by_client
+            else trace.pick(self._uniforms("trace" if place == 0 else f"trace {place}"))
             for place, trace in enumerate(group.trace)
         ]
 
@@ -163,7 +199,8 @@ class _Drawing:
 
     def _schedule(self, availability: Availability, name: str, folder: Path) -> OnlineSchedule:
         with blaming(availability, f"scheduling {name}", told_as=InputError):
-            schedule = availability.schedule(self._group.count, name, self._seeds, folder)
+            own = availability.for_clients(self._names) if availability.by_name else availability
+            schedule = own.schedule(self._group.count, name, self._seeds, folder)
             asked = "a schedule with online, next_change_s and next_online_s"
             expect(isinstance(schedule, OnlineSchedule), asked, type(schedule).__name__)
         return guarded_schedule(availability, schedule)

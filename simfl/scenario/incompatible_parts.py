@@ -194,6 +194,13 @@ def _of_groups(scenario: Experiment) -> Iterator[Objection]:
                 f"another group, fleet[{twin}], is called {group.name!r} too; each has a name of "
                 "its own",
             )
+        if not scenario.data.partition.deals_natural:
+            for key in (key for key, asks in group.by_name.items() if asks):
+                yield (
+                    ("fleet", index, key),
+                    "only clients of your own data have names to be looked up by: it needs "
+                    "`data.partition: natural`",
+                )
         if group.cell is not None and group.cell not in cells:
             hint = nearest(group.cell, cells) or "; it has no cells"
             yield ("fleet", index, "cell"), f"the network has no cell {group.cell!r}{hint}"

@@ -6,8 +6,9 @@ about later ones first.  Nobody pays for a device that nobody asks about.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 from simfl.core.component import Component
 from simfl.core.registry import Registry
@@ -40,6 +41,21 @@ class Availability(Component, ABC):
     def ever_online(self) -> bool:
         """Whether a device can ever be online."""
         return True
+
+    @property
+    def by_name(self) -> bool:
+        """Whether it has to know whose data each device holds, see `for_clients`."""
+        return False
+
+    def for_clients(self, names: Sequence[str]) -> Self:
+        """Return how those devices come and go that hold the data of clients of these `names`.
+
+        By default as all others.
+
+        Raises:
+            InputError: nothing is known of one of them.
+        """
+        return self
 
     def longest_session_s(self, folder: Path) -> float:
         """Return how long a device can stay online at the most (infinite: that is not known).

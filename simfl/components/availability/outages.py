@@ -1,7 +1,8 @@
 """Group-wide outages on top of any other availability: a power cut, a base station down."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import numpy as np
 from pydantic import Field
@@ -41,6 +42,15 @@ class Outages(Availability):
     @override
     def ever_online(self) -> bool:
         return self.base.ever_online
+
+    @property
+    @override
+    def by_name(self) -> bool:
+        return self.base.by_name
+
+    @override
+    def for_clients(self, names: Sequence[str]) -> Self:
+        return self.model_copy(update={"base": self.base.for_clients(names)})
 
     @override
     def longest_session_s(self, folder: Path) -> float:

@@ -2,6 +2,7 @@
 
 import csv
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
@@ -30,6 +31,7 @@ class Records:
         first: `(r + 1,)` where each record's flips begin.
         starts_on: `(r,)` whether each is online just before its instant 0, that is at its end.
         begins_s: the first instant of the file.
+        names: `(r,)` what the file calls the device of each.
     """
 
     TICKS: ClassVar[int] = 1024
@@ -40,6 +42,7 @@ class Records:
     first: Ids
     starts_on: Flags
     begins_s: float
+    names: Sequence[str]
 
     @cached_property
     def _padded(self) -> Ids:
@@ -92,12 +95,12 @@ def read_records(file: Path, skip_unknown: bool, period_s: float | None) -> Reco
     Raises:
         InputError: the file can't be read or makes no sense.
     """
-    owner, start, end, state = _rows(file)
+    known, owner, start, end, state = _rows(file)
     latest = int(end.max())
     whole = None if period_s is None else round(period_s * Records.TICKS)
-    periods, flips, starts_on = [], [], []
+    periods, flips, starts_on, names = [], [], [], []
     bounds = np.searchsorted(owner, np.arange(owner[-1] + 2))
-    for low, high in pairwise(bounds.tolist()):
+    for name, (low, high) in zip(known, pairwise(bounds.tolist()), strict=True):
         a, b, states = start[low:high], end[low:high], state[low:high]
         length = latest
         if skip_unknown:
@@ -111,6 +114,7 @@ def read_records(file: Path, skip_unknown: bool, period_s: float | None) -> Reco
         periods.append(length)
         flips.append(edges)
         starts_on.append(ends_on)
+        names.append(name)
     if not periods:
         raise InputError(f"{file}: nothing is known of any device")
     first = np.concatenate([[0], np.cumsum([len(edges) for edges in flips])])
@@ -120,13 +124,17 @@ def read_records(file: Path, skip_unknown: bool, period_s: float | None) -> Reco
         first,
         np.array(starts_on),
         int(start.min()) / Records.TICKS,
+        names,
     )
 
 
-def _rows(file: Path) -> tuple[Ids, Ids, Ids, Ids]:
-    """Return `(n,)` device (from 0, in order of their ids), start, end and state of each row."""
+def _rows(file: Path) -> tuple[list[str], Ids, Ids, Ids, Ids]:
+    """Return what devices are called, in the order of their ids, and of each row `(n,)` facts.
+
+    Its device (from 0), start, end and state.
+    """
     table = _read(file)
-    _, owner = np.unique(table["device"].to_numpy(), return_inverse=True)
+    names, owner = np.unique(table["device"].to_numpy(), return_inverse=True)
     start, end = (_ticks(table[name]) for name in ("start_s", "end_s"))
     if len(wrong := np.flatnonzero((start < 0) | (end <= start))):
         raise InputError(f"{_place(file, wrong[0])}: expected 0 <= start_s < end_s")
@@ -137,7 +145,7 @@ def _rows(file: Path) -> tuple[Ids, Ids, Ids, Ids]:
     overlaps = (start[1:] < end[:-1]) & (owner[1:] == owner[:-1])
     if len(wrong := np.flatnonzero(overlaps)):
         raise InputError(f"{_place(file, order[wrong[0] + 1])}: rows of one device overlap")
-    return owner, start, end, table["state"].to_numpy()[order]
+    return list(map(str, names)), owner, start, end, table["state"].to_numpy()[order]
 
 
 def _without(a: Ids, b: Ids, unknown: Flags) -> tuple[Ids, Ids, int]:

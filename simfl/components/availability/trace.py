@@ -1,12 +1,12 @@
 """Availability replayed from recorded sessions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, PrivateAttr, model_validator
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
@@ -14,8 +14,10 @@ from simfl.components.availability.records import Records, read_records
 from simfl.components.availability.spells import Instants, Spells
 from simfl.core.circumstances import Circumstances
 from simfl.core.seeds import Seeds
+from simfl.core.tables.by_name import places_of
 from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration
+from simfl.errors import InputError
 
 _CALENDAR_S = 1e9
 """A record that begins so late, after 31 years, has the times of a calendar, such as Unix's."""
@@ -54,14 +56,45 @@ class Trace(Availability):
         "(default: the latest end in the file, or of what is known)",
     )
 
+    by_client: bool = Field(
+        False,
+        description="each device replays the record of the client whose data it holds, by its "
+        "name (`data.partition: natural`, of your own data); records of others are left out",
+    )
+
+    _clients: tuple[str, ...] | None = PrivateAttr(None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _dealt_by_name(cls, value: Any) -> Any:
+        """Let nothing else say who replays which record."""
+        if not isinstance(value, dict) or value.get("by_client") is not True:
+            return value
+        if value.get("shuffle") is True:
+            raise ValueError("shuffle: `by_client` says which record each device replays")
+        return {**value, "shuffle": False}
+
+    @property
+    @override
+    def by_name(self) -> bool:
+        return self.by_client
+
+    @override
+    def for_clients(self, names: Sequence[str]) -> Self:
+        if not self.by_client:
+            return self
+        named = self.fresh()
+        named._clients = tuple(names)
+        return named
+
     @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
         """Replay the records, one a device.
 
         Raises:
-            InputError: the file can't be read or makes no sense.
+            InputError: the file can't be read or makes no sense, or has no record of some client.
         """
-        return _Replay(self, self._records(folder), devices, group, seeds)
+        return self._replay(devices, group, seeds, folder)
 
     @override
     def longest_session_s(self, folder: Path) -> float:
@@ -69,7 +102,9 @@ class Trace(Availability):
 
     @override
     def most_at_once(self, devices: int, group: str, seeds: Seeds, folder: Path) -> int:
-        return _Replay(self, self._records(folder), devices, group, seeds).most_at_once()
+        if self.by_client and self._clients is None:  # whose records count is not known
+            return devices
+        return self._replay(devices, group, seeds, folder).most_at_once()
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
@@ -84,6 +119,15 @@ class Trace(Availability):
                 )
             elif not (records.starts_on.any() or len(records.flips)):
                 yield f"no device in {self.file} is ever online"
+
+    def _replay(self, devices: int, group: str, seeds: Seeds, folder: Path) -> "_Replay":
+        records = self._records(folder)
+        order = np.arange(len(records.periods))
+        if self.by_client:
+            if self._clients is None:
+                raise InputError("by_client: nothing says what clients devices hold the data of")
+            order = places_of(self._clients, records.names, self.file)
+        return _Replay(self, records, order, devices, group, seeds)
 
     def _records(self, folder: Path) -> Records:
         file = folder / self.file
@@ -102,12 +146,17 @@ class _Replay(Spells):
     """Time is in whole ticks of 1/1024 s, so that sums and remainders are exact."""
 
     def __init__(
-        self, options: Trace, records: Records, devices: int, group: str, seeds: Seeds
+        self,
+        options: Trace,
+        records: Records,
+        order: Ids,
+        devices: int,
+        group: str,
+        seeds: Seeds,
     ) -> None:
         super().__init__(devices)
         self._options, self._records = options, records
         self._seeds, self._address = seeds, ("availability", group, "trace")
-        order = np.arange(len(records.periods))
         if options.shuffle:
             order = seeds.stream(*self._address, "order").permutation(order)
         self._order = order

@@ -4,12 +4,13 @@ Drawing downlink and uplink from the same row keeps how they go together (in M-L
 rank correlation is 0.56), which two separate distributions would lose.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, Self, cast
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self, cast
 
 import numpy as np
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, model_validator
 
+from simfl.core.tables.by_name import places_of
 from simfl.core.tables.table import Table, read_table
 from simfl.core.types import Floats, Ids
 from simfl.core.units import (
@@ -68,24 +69,43 @@ class DeviceTrace(Part):
     weights: str | None = Field(
         None, description="column with how likely each row is; omitted: all equally"
     )
-    sample: Literal["random", "in_order"] = Field(
-        "random", description="rows at random, with replacement; or in the file's order, repeated"
+    sample: Literal["random", "in_order", "by_client"] = Field(
+        "random",
+        description="rows at random, with replacement; in the file's order, repeated; or each "
+        "device takes that of the client whose data it holds (default where `client` is given)",
     )
+    client: str | None = Field(
+        None,
+        description="column with what the client is called whose device a row is, as in your own "
+        "data (`data.partition: natural`); rows of others are left out",
+    )
+    _clients: tuple[str, ...] = PrivateAttr(())
     _numbers: dict[str, tuple[float, ...]] = PrivateAttr(default_factory=dict)
     _weights: tuple[float, ...] | None = PrivateAttr(None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_client(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or value.get("client") is None:
+            return value
+        return {"sample": "by_client", **value}
 
     @model_validator(mode="after")
     def _read(self, info: ValidationInfo) -> Self:
         if self._numbers:
             return self  # validated once more, as part of its group
-        if self.weights is not None and self.sample == "in_order":
+        if self.weights is not None and self.sample != "random":
             raise ValueError("`weights` need `sample: random`")
+        if (self.client is not None) != self.by_client:
+            raise ValueError("`client`, a column, and `sample: by_client` need each other")
         dimensions = {key: _dimension(key, column) for key, column in self.columns.items()}
         needed = [column.column for column in self.columns.values()]
-        needed += [self.weights] if self.weights is not None else []
+        needed += [name for name in (self.weights, self.client) if name is not None]
         table = read_table((info.context or {}).get("folder"), self.file, needed, self.where)
         for key, column in self.columns.items():
             self._numbers[key] = tuple(_values(table, column, dimensions[key]).tolist())
+        if self.client is not None:
+            self._clients = tuple(_once_each(table, self.client))
         if self.weights is not None:
             weights = table.numbers(self.weights)
             with np.errstate(over="ignore"):
@@ -102,8 +122,21 @@ class DeviceTrace(Part):
         """How many rows there are to take devices from."""
         return len(next(iter(self._numbers.values())))
 
+    @property
+    def by_client(self) -> bool:
+        """Whether rows are looked up by whose data a device holds, see `of_clients`."""
+        return self.sample == "by_client"
+
+    def of_clients(self, names: Sequence[str]) -> Ids:
+        """Return `(n,)` the row of each device that holds the data of clients of these `names`.
+
+        Raises:
+            InputError: some have none.
+        """
+        return places_of(names, self._clients, self.file)
+
     def pick(self, u: Floats) -> Ids:
-        """Return `(n,)` the row of each device.
+        """Return `(n,)` the row of each device, unless they are looked up by client.
 
         Args:
             u: `(n,)` uniform numbers, one of each device; only their count matters for `in_order`.
@@ -140,6 +173,23 @@ def _values(table: Table, column: TracedColumn, dimension: Dimension) -> Floats:
     if len(wrong):
         raise InputError(f"{table.place(wrong[0])}: {what} can't be that short or long")
     return rates
+
+
+def _once_each(table: Table, column: str) -> Sequence[str]:
+    """Return a column of names.
+
+    Raises:
+        InputError: a cell is empty, or says what one before does; names its line.
+    """
+    first = dict[str, int]()
+    for row, name in enumerate(table.cells[column]):
+        if not name:
+            raise InputError(f"{table.place(row)}: expected a client in column {column!r}")
+        if (twin := first.setdefault(name, row)) != row:
+            raise InputError(
+                f"{table.place(row)}: client {name!r} is in line {table.lines[twin]} too"
+            )
+    return table.cells[column]
 
 
 def _dimension(name: str, column: TracedColumn) -> Dimension:

@@ -1,6 +1,6 @@
 """The fleet: groups of devices, and how the numbers of one device go together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import (
@@ -140,6 +140,16 @@ class Group(Part):
     )
 
     @property
+    def by_name(self) -> Mapping[str, bool]:
+        """Whether each of its parts has to know what the clients of its devices are called."""
+        plugged = None if self.battery is None else self.battery.plugged
+        return {
+            "trace": any(trace.by_client for trace in self.trace),
+            "availability": self.availability.by_name,
+            "battery": plugged is not None and plugged.by_name,
+        }
+
+    @property
     def traced(self) -> frozenset[str]:
         """Which numbers come from the trace."""
         return frozenset(number for trace in self.trace for number in trace.columns)
@@ -170,7 +180,7 @@ class Group(Part):
                 own = filled.setdefault(number, default)
                 if isinstance(own, dict) and isinstance(default, dict):
                     filled[number] = {**default, **own}
-        if traces and "count" not in value:
+        if traces and "count" not in value and not _by_client(traces[0]):
             try:
                 first = DeviceTrace.model_validate(traces[0], context=info.context)
                 filled["count"], filled["trace"] = first.rows, [first, *traces[1:]]  # read once
@@ -219,7 +229,15 @@ def lacks_count(fleet: Any) -> bool:
     if not isinstance(groups, list) or len(groups) != 1 or not isinstance(groups[0], dict):
         return False
     named = isinstance(fleet, dict) and fleet and _is_by_name(fleet)  # which is a mistake
-    return not named and not groups[0].keys() & {"count", "trace"}
+    trace = next(iter(_as_list(groups[0].get("trace"))), None)
+    return not named and "count" not in groups[0] and (trace is None or _by_client(trace))
+
+
+def _by_client(trace: Any) -> bool:
+    """Return whether devices look their rows of a trace, as written, up by their clients."""
+    if isinstance(trace, DeviceTrace):
+        return trace.by_client
+    return isinstance(trace, dict) and trace.get("client") is not None
 
 
 def counted(fleet: Any, devices: int) -> Any:

@@ -1,0 +1,136 @@
+"""Rows of devices and records of sessions that go to your own clients by name."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simfl import Scenario
+from simfl.build.builder import Builder
+from simfl.errors import InputError
+from simfl.sim.fleet import Fleet
+from simfl.training.executors.base import executors
+
+PHONES = "phone,rate\ncy,30\nzed,5\nann,10\nbob,20\n"
+SESSIONS = "device,start_s,end_s\nzed,0,1\nbob,0,100\ncy,0,50\nann,10,300\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rows = [f"{who},{x},{x % 2},{x // 4}" for who in ("bob", "ann", "cy") for x in range(5)]
+    (tmp_path / "own.csv").write_text("who,x,label,test\n" + "\n".join(rows) + "\n")
+    (tmp_path / "phones.csv").write_text(PHONES)
+    (tmp_path / "sessions.csv").write_text(SESSIONS)
+    return tmp_path
+
+
+def scenario(folder: Path, **changes: Any) -> Scenario:
+    rate = {"column": "rate", "unit": "samples/s"}
+    dataset = {"name": "csv", "file": "own.csv", "client": "who", "test": "test"}
+    return Scenario.from_dict(
+        {
+            "data": {"dataset": dataset, "partition": "natural"},
+            "model": "logistic_regression",
+            "fleet": {
+                "trace": {"file": "phones.csv", "client": "phone", "columns": {"compute": rate}},
+                "availability": {
+                    "name": "trace", "file": "sessions.csv", "by_client": True, "shift": False,
+                },
+            },
+            "rounds": {"clients": 2},
+        },
+        folder=folder,
+        overrides=[f"{path.replace('__', '.')}={value}" for path, value in changes.items()],
+    )  # fmt: skip
+
+
+def fleet(found: Scenario) -> Fleet:
+    return Builder(found, None, True, executors.parse("inline")).fleet
+
+
+def test_each_client_has_its_own_row_and_record(folder: Path) -> None:
+    """Whatever the order of the files, and without those whose data are not there."""
+    found = scenario(folder)
+    assert found.devices == 3
+    drawn, everybody = fleet(found), np.arange(3)
+    assert drawn.rate.tolist() == [10, 20, 30]
+    online = [drawn.groups[0].schedule.online(everybody, at).tolist() for at in (5.0, 60.0, 200.0)]
+    assert online == [[False, True, True], [True, True, False], [True, False, False]]
+    again = Scenario.from_dict(found.to_dict(), folder=folder)
+    assert fleet(again).rate.tolist() == [10, 20, 30]
+
+
+def test_whoever_takes_part_and_in_whatever_group(folder: Path) -> None:
+    two = scenario(folder, fleet__count=2)
+    chosen = Builder(two, None, True, executors.parse("inline"))
+    rates = {"ann": 10.0, "bob": 20.0, "cy": 30.0}
+    assert chosen.federation.names is not None
+    assert chosen.fleet.rate.tolist() == [rates[name] for name in chosen.federation.names]
+    written = scenario(folder).to_dict()
+    [group] = written["fleet"]
+    groups = [{**group, "name": "a", "count": 1}, {**group, "name": "b", "count": 2}]
+    split = fleet(Scenario.from_dict({**written, "fleet": groups}, folder=folder))
+    assert split.rate.tolist() == [10, 20, 30]
+    at = split.groups[1].schedule.online(np.arange(2), 60.0)
+    assert at.tolist() == [True, False]
+
+
+def test_below_outages_records_go_by_name_too(folder: Path) -> None:
+    written = scenario(folder).to_dict()
+    outages = {"name": "outages", "between": "1000 d", "lasting": "1 s"}
+    outages["base"] = written["fleet"][0]["availability"]
+    written["fleet"][0]["availability"] = outages
+    drawn = fleet(Scenario.from_dict(written, folder=folder))
+    at = drawn.groups[0].schedule.online(np.arange(3), 200.0)
+    assert at.tolist() == [True, False, False]
+
+
+def test_numbers_are_compared_as_numbers(folder: Path) -> None:
+    for name, text in (("own.csv", "0"), ("phones.csv", "00"), ("sessions.csv", "")):
+        path = folder / name
+        whole = path.read_text()
+        for number, who in enumerate(("cy", "ann", "bob", "zed"), start=1):
+            whole = whole.replace(f"{who},", f"{text}{number},")
+        path.write_text(whole)
+    assert fleet(scenario(folder)).rate.tolist() == [30, 10, 20]
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "why"),
+    [
+        (
+            "phones.csv",
+            "bob",
+            "bo",
+            r"fleet\[0\]\.trace: .*no row for client 'bob'; did you mean 'bo",
+        ),
+        ("phones.csv", "zed", "bob", r"phones\.csv:5: client 'bob' is in line 3 too"),
+        ("phones.csv", "cy", "", r"phones\.csv:2: expected a client in column 'phone'"),
+        ("sessions.csv", "ann", "zoe", r"fleet\[0\]: .*sessions\.csv has no row for client 'ann'$"),
+    ],
+)
+def test_clients_that_have_no_row_or_two(
+    folder: Path, file: str, old: str, new: str, why: str
+) -> None:
+    path = folder / file
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(InputError, match=why):
+        fleet(scenario(folder))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"data__partition": "iid", "fleet__count": 3}, r"fleet\[0\]\.trace: only clients of your"),
+        ({"fleet__trace__sample": "in_order"}, "`client`, a column, and `sample: by_client` need"),
+        ({"fleet__availability__shuffle": "true"}, "shuffle: `by_client` says which record each"),
+        (
+            {"data": "{dataset: synthetic, partition: natural}", "fleet__count": 3},
+            r"fleet\[0\]\.trace: data set 'synthetic' does not say what its clients are called",
+        ),
+    ],
+)
+def test_clients_that_nobody_can_name(folder: Path, changes: dict[str, Any], why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        fleet(scenario(folder, **changes))
