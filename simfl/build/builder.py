@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simfl.build.data import Unfit, federate
 from simfl.build.endings import endless
-from simfl.build.fleet import draw_fleet
+from simfl.build.fleet import draw_fleet, samples_told
 from simfl.build.links import bind_links
 from simfl.build.model import initial_model, judge, model_file
 from simfl.build.model_facts import ModelFacts, model_facts
@@ -84,6 +84,7 @@ class Builder:
                 data.test_share,
                 self._data_dir,
                 self.seeds,
+                samples_told(self.scenario, self.seeds),
             )
         except Unfit as error:
             raise refusal(self.scenario, [(("data", error.part), str(error))]) from error

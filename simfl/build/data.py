@@ -49,6 +49,7 @@ def federate(
     test_share: float,
     folder: Path | None,
     seeds: Seeds,
+    sizes: Ids | None = None,
 ) -> tuple[ClientData, Samples]:
     """Return the data of `clients` clients, and what the global model is tested on.
 
@@ -64,6 +65,7 @@ def federate(
             training and the test set.
         folder: the data folder, or None.
         seeds: the run's root of randomness; the deal is addressed ``("partition",)``.
+        sizes: `(clients,)` how many samples each is to hold (None: the partition says it).
 
     Raises:
         Unfit: the files are missing, nothing can be learned from the data, or they can't be dealt
@@ -75,7 +77,7 @@ def federate(
         return lazy, _sound_test(dataset, lazy)
     key = DataKey(dataset, partition.pools_test, folder)
     corpus = held(key) or loaded(key, seeds)
-    dealt = _deal(dataset, partition, corpus, clients, seeds)
+    dealt = _deal(dataset, partition, corpus, clients, seeds, sizes)
     names = None
     if partition.deals_natural:
         names = _names(corpus, dealt)
@@ -143,10 +145,16 @@ def _sound_test(dataset: Dataset, lazy: OnDemand) -> Samples:
 
 
 def _deal(
-    dataset: Dataset, partition: Partition, corpus: Corpus, clients: int, seeds: Seeds
+    dataset: Dataset,
+    partition: Partition,
+    corpus: Corpus,
+    clients: int,
+    seeds: Seeds,
+    sizes: Ids | None,
 ) -> list[Ids]:
     """Return each client's rows of the training set."""
-    source = Source(read_only(corpus.train.y), corpus.classes, corpus.natural, dataset.superclasses)
+    labels = read_only(corpus.train.y)
+    source = Source(labels, corpus.classes, corpus.natural, dataset.superclasses, sizes)
     if dataset.targets != "classes":
         source = replace(source, labels=np.zeros(len(corpus.train), dtype=np.int64))
     try:

@@ -19,6 +19,7 @@ from simfl.scenario.checks import refusal
 from simfl.scenario.distributions import Draw
 from simfl.scenario.parts.battery import Spread
 from simfl.scenario.parts.correlation import SAMPLES, Correlations, sample_ranks
+from simfl.scenario.parts.device_trace import DeviceTrace
 from simfl.scenario.parts.fleet import Group
 from simfl.scenario.scenario import Scenario
 from simfl.sim.battery import Batteries
@@ -91,6 +92,33 @@ def draw_fleet(
     )
 
 
+def samples_told(scenario: Scenario, seeds: Seeds) -> Ids | None:
+    """Return `(n,)` how many samples the rows of devices say that they hold (None: they don't).
+
+    Args:
+        scenario: whose fleet.
+        seeds: as `draw_fleet`.
+    """
+    told = [
+        trace.samples_of(_picked(trace, place, group, seeds))
+        for group in scenario.fleet
+        for place, trace in enumerate(group.trace)
+        if trace.samples is not None
+    ]
+    return np.concatenate(told) if told else None
+
+
+def _picked(trace: DeviceTrace, place: int, group: Group, seeds: Seeds) -> Ids:
+    """Return `(count,)` the row of each device of a group in the trace at `place`."""
+    return trace.pick(_uniforms("trace" if place == 0 else f"trace {place}", group, seeds))
+
+
+def _uniforms(number: str, group: Group, seeds: Seeds) -> Floats:
+    """Return `(count,)` uniform numbers of a group's own, in (0, 1)."""
+    drawn = seeds.stream("fleet", group.name, number).random(group.count)
+    return np.clip(drawn, 2.0**-54, 1 - 2.0**-53)
+
+
 @contextmanager
 def _placed(scenario: Scenario, *path: str | int) -> Iterator[None]:
     """Say where in `scenario` that stands which an `InputError` of the body is about."""
@@ -135,9 +163,7 @@ class _Drawing:
         self._names = names
         self._correlated: Mapping[str, Floats] = {}
         self._rows = [
-            trace.of_clients(names)
-            if trace.by_client
-            else trace.pick(self._uniforms("trace" if place == 0 else f"trace {place}"))
+            trace.of_clients(names) if trace.by_client else _picked(trace, place, group, seeds)
             for place, trace in enumerate(group.trace)
         ]
 
@@ -239,9 +265,7 @@ class _Drawing:
         return values
 
     def _uniforms(self, number: str) -> Floats:
-        """Return `(count,)` uniform numbers of the group's own, in (0, 1)."""
-        drawn = self._seeds.stream("fleet", self._group.name, number).random(self._group.count)
-        return np.clip(drawn, 2.0**-54, 1 - 2.0**-53)
+        return _uniforms(number, self._group, self._seeds)
 
     def _scaled(self, values: Floats, unit: str) -> Floats:
         """Return `(count,)` compute rates in sample-units per second, all else as it is.

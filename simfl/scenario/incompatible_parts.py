@@ -45,6 +45,7 @@ def incompatible_parts(scenario: Experiment, facts: Circumstances) -> Iterator[O
     if scenario.data.partition.pools_test and not scenario.data.test_share:
         yield ("data", "test_share"), "must be above 0: there would be nothing to test on"
     yield from _of_groups(scenario)
+    yield from _of_samples(scenario, facts)
 
 
 def _of_rounds(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
@@ -181,6 +182,23 @@ def _of_augmentation(scenario: Experiment, facts: Circumstances) -> Iterator[Obj
             f"must be below {side}, the side of an image, but got {how.crop}: some crops would "
             "hold nothing of it",
         )
+
+
+def _of_samples(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
+    """Yield traces that say how many samples devices hold, where others say it too, or not all."""
+    partition = scenario.data.partition
+    telling = [index for index, group in enumerate(scenario.fleet) if group.tells_samples]
+    for index in telling:
+        if facts.deals_itself:
+            why = f"data set {facts.dataset!r} says itself how many samples devices hold"
+        elif not partition.deals_sizes:
+            why = f"partition {partition.name!r} says itself how many samples devices hold; use iid"
+        elif len(telling) < len(scenario.fleet):
+            rest = next(i for i in range(len(scenario.fleet)) if i not in telling)
+            why = f"`samples` of all groups or of none: fleet[{rest}] does not say how many"
+        else:
+            continue
+        yield ("fleet", index, "trace"), why
 
 
 def _of_groups(scenario: Experiment) -> Iterator[Objection]:

@@ -22,12 +22,14 @@ class Source:
         classes: number of classes.
         natural: per natural client the rows it holds, where the data set has clients of its own.
         superclasses: `(classes,)` number of the group that each class belongs to, where they do.
+        sizes: `(clients,)` how many samples each holds, where the fleet's file says it.
     """
 
     labels: Ids
     classes: int
     natural: Sequence[Ids] | None = None
     superclasses: Sequence[int] | None = None
+    sizes: Ids | None = None
 
 
 class Partition(Component, ABC):
@@ -43,6 +45,9 @@ class Partition(Component, ABC):
     deals_natural: ClassVar[bool] = False
     """Whether it deals the data set's own clients as they are; those whom it leaves out have no
     part in the test set, either."""
+
+    deals_sizes: ClassVar[bool] = False
+    """Whether it deals each client as many samples as `Source.sizes` says, where that is given."""
 
     def check(self, samples: int, classes: int, clients: int) -> None:
         """Make sure that so many samples of so many classes suffice for so many clients.

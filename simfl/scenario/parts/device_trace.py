@@ -27,6 +27,9 @@ from simfl.errors import InputError, UnitError
 from simfl.scenario.distributions.base import pick
 from simfl.scenario.parts.part import Part
 
+MOST_SAMPLES = 10**9
+"""Of one device."""
+
 TracedNumber = Literal["compute", "downlink", "uplink", "latency", "memory"]
 
 _DIMENSIONS: dict[str, Dimension] = {
@@ -79,7 +82,12 @@ class DeviceTrace(Part):
         description="column with what the client is called whose device a row is, as in your own "
         "data (`data.partition: natural`); rows of others are left out",
     )
+    samples: str | None = Field(
+        None,
+        description="column with how many training samples a device holds (`data.partition: iid`)",
+    )
     _clients: tuple[str, ...] = PrivateAttr(())
+    _samples: tuple[int, ...] = PrivateAttr(())
     _numbers: dict[str, tuple[float, ...]] = PrivateAttr(default_factory=dict)
     _weights: tuple[float, ...] | None = PrivateAttr(None)
 
@@ -100,12 +108,18 @@ class DeviceTrace(Part):
             raise ValueError("`client`, a column, and `sample: by_client` need each other")
         dimensions = {key: _dimension(key, column) for key, column in self.columns.items()}
         needed = [column.column for column in self.columns.values()]
-        needed += [name for name in (self.weights, self.client) if name is not None]
+        needed += [name for name in (self.weights, self.client, self.samples) if name is not None]
         table = read_table((info.context or {}).get("folder"), self.file, needed, self.where)
         for key, column in self.columns.items():
             self._numbers[key] = tuple(_values(table, column, dimensions[key]).tolist())
         if self.client is not None:
             self._clients = tuple(_once_each(table, self.client))
+        if self.samples is not None:
+            whole = f"a number of samples: 0 to {MOST_SAMPLES:,}, whole"
+            table.require(
+                self.samples, lambda x: (x % 1 == 0) & (x >= 0) & (x <= MOST_SAMPLES), whole
+            )
+            self._samples = tuple(map(int, table.numbers(self.samples)))
         if self.weights is not None:
             weights = table.numbers(self.weights)
             with np.errstate(over="ignore"):
@@ -144,6 +158,10 @@ class DeviceTrace(Part):
         if self.sample == "in_order":
             return np.arange(len(u)) % self.rows
         return pick(self.rows, u, self._weights)
+
+    def samples_of(self, rows: Ids) -> Ids:
+        """Return `(n,)` how many samples each device holds, which has one of these `rows`."""
+        return np.array(self._samples, dtype=np.int64)[rows]
 
     def values(self, name: str, rows: Ids) -> Floats:
         """Return `(n,)` the number `name` of each device, in base units."""

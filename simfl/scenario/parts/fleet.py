@@ -1,7 +1,7 @@
 """The fleet: groups of devices, and how the numbers of one device go together."""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import (
     AfterValidator,
@@ -150,6 +150,11 @@ class Group(Part):
         }
 
     @property
+    def tells_samples(self) -> bool:
+        """Whether its trace says how many samples each device holds."""
+        return any(trace.samples is not None for trace in self.trace)
+
+    @property
     def traced(self) -> frozenset[str]:
         """Which numbers come from the trace."""
         return frozenset(number for trace in self.trace for number in trace.columns)
@@ -159,6 +164,12 @@ class Group(Part):
         if number == "battery":
             return None if self.battery is None else self.battery.capacity
         return None if number == SAMPLES else getattr(self, number)
+
+    @model_validator(mode="after")
+    def _samples_once(self) -> Self:
+        if sum(trace.samples is not None for trace in self.trace) > 1:
+            raise ValueError("samples is given twice, by two traces")
+        return self
 
     @model_validator(mode="before")
     @classmethod
