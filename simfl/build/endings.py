@@ -105,7 +105,7 @@ def _sessions(scenario: Scenario, fleet: Fleet, server: Server) -> Iterator[Obje
     if len(kept) > 1:
         return
     folder = scenario.root
-    longest_s = max(group.availability.longest_session_s(folder) for group in scenario.fleet)
+    longest_s = max(group.presence.longest_session_s(folder) for group in scenario.fleet)
     if longest_s == math.inf or _ends_by(scenario, fleet, server, ends, longest_s):
         return
     if kept == {True}:
@@ -179,7 +179,7 @@ def _ever_there(server: Server, enough: int) -> int:
 def _most_at_once(scenario: Scenario, server: Server) -> int:
     """Return how many devices can be available at one instant, at the most."""
     return sum(
-        group.availability.most_at_once(group.count, group.name, server.seeds, scenario.root)
+        group.presence.most_at_once(group.count, server.seeds, scenario.root)
         for group in scenario.fleet
     )
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from simfl.build.guarded import guarded_schedule
 from simfl.build.occasions import failures, jitter
 from simfl.components.availability.base import Availability, OnlineSchedule
+from simfl.components.availability.together import all_of
 from simfl.core.blame import blaming
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
@@ -210,13 +211,14 @@ class _Drawing:
         """
         group = self._group
         power = Power() if group.power is None else Power(**group.power.model_dump())
-        schedule = self._schedule(group.availability, group.name, folder)
+        parts = group.presence.parts
+        schedules = [self._schedule(part, name, folder) for name, part in parts]
         batteries = self._batteries(power.idle, folder, capacity)
         return DeviceGroup(
             group.name,
             first,
             group.count,
-            schedule,
+            all_of(schedules, group.count),
             group.on_offline,
             power,
             batteries,
@@ -243,8 +245,7 @@ class _Drawing:
             shares = np.full(self._group.count, start)
         plugged = None
         if battery.plugged is not None:
-            # Not the addresses of the group's availability, which is a matter of its own.
-            name = f"{self._group.name}/battery"
+            name = battery.address(self._group.name)
             plugged = self._schedule(battery.plugged, name, folder)
         return Batteries(capacity, shares, battery.minimum, battery.charge, idle_w, plugged)
 

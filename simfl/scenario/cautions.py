@@ -131,7 +131,8 @@ def _of_privacy(scenario: Scenario) -> Iterator[Caution]:
 def _of_quorum(scenario: Scenario) -> Iterator[Caution]:
     """Yield a quorum that is not once there in a week, as far as availability tells."""
     rounds, groups = scenario.rounds, scenario.fleet
-    if not rounds.policy.has_quorum or users_own([group.availability for group in groups]):
+    parts = [part for group in groups for _, part in group.presence.parts]
+    if not rounds.policy.has_quorum or users_own(parts):
         return
     if rounds.policy.has_edges and rounds.min_clients is None:
         return  # no edge waits for more clients than it has, which only the drawn fleet tells
@@ -141,7 +142,7 @@ def _of_quorum(scenario: Scenario) -> Iterator[Caution]:
             asked = rounds.policy.quorum(rounds.clients)
         schedules = [
             (
-                group.availability.schedule(group.count, group.name, seeds, scenario.root),
+                group.presence.schedule(group.count, seeds, scenario.root),
                 group.count,
             )
             for group in groups

@@ -40,7 +40,7 @@ def incompatible_parts(scenario: Experiment, facts: Circumstances) -> Iterator[O
     yield from _of_energy(scenario, facts)
     yield from _of_privacy(scenario)
     yield from _of_augmentation(scenario, facts)
-    if all(not group.availability.ever_online for group in scenario.fleet):
+    if all(not group.presence.ever_online for group in scenario.fleet):
         yield ("fleet",), "no device is ever online"
     if scenario.data.partition.pools_test and not scenario.data.test_share:
         yield ("data", "test_share"), "must be above 0: there would be nothing to test on"

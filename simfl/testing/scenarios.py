@@ -126,6 +126,12 @@ BATTERIES: st.SearchStrategy[Any] = st.sampled_from(
             "charge": "5 W",
             "plugged": {"name": "on_off", "on": "1 s", "off": "1 s"},
         },
+        {
+            "capacity": "6 J",
+            "charge": "5 W",
+            "plugged": {"name": "on_off", "on": "2 s", "off": "1 s"},
+            "only_plugged": True,
+        },
         {"capacity": "3 J", "start": {"min": "30%", "max": "100%"}, "minimum": "10%"},
     ]
 )

@@ -1,6 +1,7 @@
 """Runs on batteries: work ends when one is empty, and goes on when it is charged."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from simfl import run
+from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
 from simfl.runs.options import Options
 from simfl.runs.results.result import RunResult
@@ -207,3 +209,60 @@ def test_capacities_and_starts_are_drawn(tmp_path: Path) -> None:
 def test_mistakes_are_told(battery: Any, message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
         scenario(battery)
+
+
+PLUGGED = {"name": "on_off", "on": "300 s", "off": "900 s"}
+
+
+def test_only_while_plugged_in_no_work_is_done_unplugged(tmp_path: Path) -> None:
+    """It is offline while unplugged, and while its group's availability says so."""
+    battery = {"capacity": "1 kWh", "plugged": PLUGGED, "only_plugged": True}
+    online = {"name": "on_off", "on": "400 s", "off": "400 s"}
+    given = scenario(battery, 12, availability=online, count=1)
+    result = run(given, tmp_path / "both", Options(time_only=True))[0]
+    [group] = given.fleet
+    schedules = [
+        part.schedule(1, name, Seeds(given.seed), tmp_path) for name, part in group.presence.parts
+    ]
+    assert len(schedules) == 2
+    only = np.array([0])
+    work = result.clients
+    assert len(work) >= 12
+    assert (work.outcome == "offline").any()
+    for began_s in work.selected_s:
+        assert all(own.online(only, began_s)[0] for own in schedules)
+    for left in events(result.folder, "offline"):
+        assert not all(own.online(only, left["t"])[0] for own in schedules)
+    free = simulate(tmp_path / "free", {**battery, "only_plugged": False}, 12, availability=online)
+    assert any(not schedules[1].online(only, began_s)[0] for began_s in free.clients.selected_s)
+
+
+def test_devices_that_stay_for_less_than_work_takes_are_refused(tmp_path: Path) -> None:
+    """Both limits count: that of the charger as that of availability."""
+    short = {"name": "diurnal", "low": "0%", "length": "1 s"}
+    battery = {"capacity": "1 kWh", "plugged": short, "only_plugged": True}
+    given = Scenario.from_dict(
+        {
+            "data": {"dataset": {"name": "synthetic", "clients": 1}},
+            "model": "logistic_regression",
+            "fleet": {**GROUP, "battery": battery},
+            "rounds": {"clients": 1, "policy": "fedbuff", "stop": {"rounds": 1}},
+        }
+    )
+    with pytest.raises(ScenarioError, match="no device is online for longer than 1 s"):
+        run(given, tmp_path, Options(time_only=True))
+
+
+@pytest.mark.parametrize(
+    ("battery", "told"),
+    [
+        ({"only_plugged": True}, "only_plugged needs `plugged`: when chargers are plugged in"),
+        (
+            {"only_plugged": True, "plugged": {"name": "diurnal", "low": "0%", "high": "0%"}},
+            "no device is ever online",
+        ),
+    ],
+)
+def test_who_is_never_plugged_in_never_takes_part(battery: dict[str, Any], told: str) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(told)):
+        scenario({"capacity": "15 Wh", **battery})

@@ -40,12 +40,28 @@ class Battery(Part):
     plugged: Annotated[Availability, availabilities] | None = Field(
         None, description="when the charger is plugged in, as `availability`; omitted: never"
     )
+    only_plugged: bool = Field(
+        False,
+        description="whether devices are offline while the charger is not plugged in, as where "
+        "training requires charging",
+    )
     start: Annotated[Percent | Spread, BeforeValidator(_start)] = Field(
         1.0, description="charge at the start, or {min, max}"
     )
     minimum: Percent = Field(
         0.2, gt=0, lt=1, description="below this, a device neither takes new work nor resumes any"
     )
+
+    @model_validator(mode="after")
+    def _is_plugged(self) -> Self:
+        if self.only_plugged and self.plugged is None:
+            raise ValueError("only_plugged needs `plugged`: when chargers are plugged in")
+        return self
+
+    @staticmethod
+    def address(group: str) -> str:
+        """Return the name that a charger's draws go by, in a `group` of that name."""
+        return f"{group}/battery"
 
 
 def _capacity(value: Any) -> Any:

@@ -15,6 +15,7 @@ from pydantic import (
 
 from simfl.components.attacks.base import Attack, attacks
 from simfl.components.availability.base import Availability, availabilities
+from simfl.components.availability.together import Together
 from simfl.core.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, Percent, Power
 from simfl.scenario.distributions import Draw
 from simfl.scenario.parts.battery import BatteryField
@@ -153,6 +154,17 @@ class Group(Part):
     def tells_samples(self) -> bool:
         """Whether its trace says how many samples each device holds."""
         return any(trace.samples is not None for trace in self.trace)
+
+    @property
+    def presence(self) -> Together:
+        """When its devices are there for work, as far as batteries last.
+
+        A charger's draws are not addressed as the availability's, which is a matter of its own.
+        """
+        parts = [(self.name, self.availability)]
+        if (battery := self.battery) is not None and battery.plugged and battery.only_plugged:
+            parts.append((battery.address(self.name), battery.plugged))
+        return Together(parts)
 
     @property
     def traced(self) -> frozenset[str]:
