@@ -12,6 +12,7 @@ from simfl.components.availability.week import in_words, most_at_once, quorum, s
 from simfl.components.compressors.top_k import TopK
 from simfl.components.filters.cmfl import Cmfl
 from simfl.components.models import linear_layers
+from simfl.components.models.fedcore_lstm import FedcoreLstm
 from simfl.core.blame import blaming
 from simfl.core.ownership import users_own
 from simfl.core.seeds import Seeds
@@ -42,6 +43,16 @@ def cautions(scenario: Scenario) -> Iterator[Caution]:
     model = scenario.model
     if model.frozen and model.weights_file is None and not users_own([model]):
         yield ("model", "frozen"), "stays at random weights, for there is no `weights_file`"
+    if (
+        isinstance(model, FedcoreLstm)
+        and model.padding == 0
+        and scenario.data.dataset.zero_is_token
+    ):
+        yield (
+            ("model", "padding"),
+            "token 0 is one like any other in the data, and its embedding stays at zero; null has "
+            "it learned, too",
+        )
     yield from _of_filter(scenario)
     yield from _of_aggregation(scenario)
     yield from _of_attackers(scenario)

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from simfl import Scenario
@@ -165,6 +166,35 @@ def test_samples_that_are_made_on_demand_are_not_kept_aside() -> None:
     why = "without effect: of samples that are made on demand none is kept aside"
     assert told_of_generated == {"data.local_validation": why}
     assert told(data=TINY["data"] | kept) == {}
+
+
+@pytest.mark.parametrize(
+    ("rows", "learned"),
+    [
+        ([[3, 0, 1], [1, 2, 3]], True),
+        ([[0, 0, 1], [2, 0, 0], [0, 3, 0], [0, 0, 0]], False),
+    ],
+)
+def test_a_token_that_is_taken_for_padding_is_told(
+    tmp_path: Path, rows: list[list[int]], learned: bool
+) -> None:
+    """What stood for the most frequent word, say, stayed at zero without a word."""
+    x = np.array(rows * 60)
+    np.savez(tmp_path / "texts.npz", x=x, y=np.arange(len(x)) % 4)
+    texts = {"name": "npz", "file": str(tmp_path / "texts.npz"), "inputs_are": "tokens"}
+    own, model = {"dataset": texts}, {"name": "fedcore_lstm", "hidden": 4}
+    why = "token 0 is one like any other in the data, and its embedding stays at zero; null has "
+    expected = {"model.padding": f"{why}it learned, too"} if learned else {}
+    assert told(data=own, model="fedcore_lstm") == expected
+    assert told(data=own, model={**model, "padding": None}) == {}
+    assert told(data=own, model={**model, "padding": 3}) == {}
+
+
+def test_shakespeares_line_break_is_no_padding() -> None:
+    leaf = {"dataset": "shakespeare", "partition": "natural"}
+    assert [*told(data=leaf, model="fedcore_lstm")] == ["model.padding"]
+    fedcore = {**leaf, "dataset": {"name": "shakespeare", "vocabulary": "fedcore"}}
+    assert told(data=fedcore, model="fedcore_lstm") == {}
 
 
 def test_a_delta_at_which_one_of_all_could_be_given_away_is_told() -> None:

@@ -85,6 +85,11 @@ class Dataset(Component, ABC):
         return None
 
     @property
+    def zero_is_token(self) -> bool:
+        """Whether token 0 is surely one like any other, and no padding."""
+        return False
+
+    @property
     def superclasses(self) -> Sequence[int] | None:
         """The number of the group that each class belongs to; None: classes stand alone."""
         return None

@@ -81,6 +81,11 @@ class Shakespeare(Dataset):
         0, ge=0, description="seed of which roles are kept; null: the run's own seed"
     )
 
+    @property
+    @override
+    def zero_is_token(self) -> bool:
+        return self.vocabulary == "leaf"
+
     @override
     def shape(self) -> tuple[tuple[int, ...], int]:
         return (WINDOW,), 80 if self.vocabulary == "leaf" else 90

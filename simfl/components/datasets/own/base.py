@@ -16,6 +16,7 @@ from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
 from simfl.components.datasets.own.as_targets import as_targets
 from simfl.components.datasets.own.rows import FLOAT32, FLOAT64, Rows
+from simfl.components.datasets.own.tokens import as_tokens, zero_between
 from simfl.core.code import folder_beside
 from simfl.core.component import decided_by_options
 from simfl.core.file_tree import tree_version
@@ -36,6 +37,7 @@ class _Facts:
     train: int | None
     clients: int | None
     vocabulary: int | None
+    zero_between: bool
     ends: tuple[float, float]
     drawn: bool
 
@@ -155,6 +157,11 @@ class OwnDataset(Dataset):
         return self._facts().vocabulary
 
     @property
+    @override
+    def zero_is_token(self) -> bool:
+        return self._facts().zero_between
+
+    @property
     def ends(self) -> tuple[float, float]:
         """The smallest and the largest input, before anything is normalised."""
         return self._facts().ends
@@ -186,11 +193,14 @@ class OwnDataset(Dataset):
         n = int((~test).sum())
         train = n - round(n * self.test_share) if drawn else n
         _, classes = as_targets(rows, self.learn, self.source())
-        vocabulary = int(self._inputs(rows).max(initial=-1)) + 1 if self.tokens else None
+        vocabulary, zero = None, False
+        if self.tokens:
+            tokens = as_tokens(rows.x, self.source())
+            vocabulary, zero = int(tokens.max(initial=-1)) + 1, zero_between(tokens)
         known = None if drawn or rows.client is None else rows.client[~test]
         clients = None if known is None else len(np.unique(known))
         ends = float(rows.x.min()), float(rows.x.max())
-        return _Facts(rows.x.shape[1:], classes, train, clients, vocabulary, ends, drawn)
+        return _Facts(rows.x.shape[1:], classes, train, clients, vocabulary, zero, ends, drawn)
 
     @override
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
@@ -214,15 +224,9 @@ class OwnDataset(Dataset):
 
     def _inputs(self, rows: Rows) -> NDArray[Any]:
         """Return `(n, ...)` inputs as they are trained on."""
-        if not self.tokens:
-            return rows.x.astype(np.float32, copy=False)
-        whole = (rows.x >= 0) & (rows.x == np.rint(rows.x))
-        if not whole.all():
-            raise InputError(
-                f"{self.source()}: tokens are whole numbers from 0, but one is "
-                f"{rows.x[~whole][0]:g}"
-            )
-        return rows.x.astype(np.int64, copy=False)
+        if self.tokens:
+            return as_tokens(rows.x, self.source())
+        return rows.x.astype(np.float32, copy=False)
 
 
 def _standard(x: NDArray[Any], train: Flags) -> NDArray[np.float32]:
