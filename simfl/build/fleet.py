@@ -240,7 +240,7 @@ class _Drawing:
             return None
         start = battery.start
         if isinstance(start, Spread):
-            shares = start.min + (start.max - start.min) * self._uniforms("battery start")
+            shares = start.at(self._uniforms("battery start"))
         else:
             shares = np.full(self._group.count, start)
         plugged = None

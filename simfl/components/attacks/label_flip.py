@@ -1,10 +1,11 @@
 """Wrong labels: flipped on purpose, or noise."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from typing_extensions import override
 
 from simfl.components.attacks.base import Attack, attacks
@@ -12,6 +13,7 @@ from simfl.core.apportion import whole_share
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Ids, Rng
 from simfl.core.units import Percent
+from simfl.core.units.share_range import ShareRange, refuse_distribution
 
 
 @attacks.register("label_flip")
@@ -30,8 +32,13 @@ class LabelFlip(Attack):
     source: int | None = Field(
         None, ge=0, description="class whose samples get wrong labels; omitted: all"
     )
-    share: Annotated[Percent, Field(gt=0, le=1)] = Field(
-        1.0, description="of each device's training samples (of `source`), chosen at random, once"
+    share: Annotated[
+        Annotated[Percent, Field(gt=0, le=1)] | ShareRange,
+        BeforeValidator(partial(refuse_distribution, "the share of wrong labels")),
+    ] = Field(
+        1.0,
+        description="of each device's training samples (of `source`), chosen at random, once; "
+        "{min, max}: every share between these is equally likely, for each device its own",
     )
 
     @override
@@ -57,8 +64,9 @@ class LabelFlip(Attack):
     @override
     def relabel(self, labels: Ids, classes: int, rng: Rng) -> Ids:
         rows = np.flatnonzero(labels == self.source) if self.source is not None else len(labels)
+        share = self.share.at(rng.random()) if isinstance(self.share, ShareRange) else self.share
         able = rng.permutation(rows)
-        chosen = able[: whole_share(self.share, len(able))]
+        chosen = able[: whole_share(share, len(able))]
         flipped = labels.copy()
         if self.to == "opposite":
             flipped[chosen] = classes - 1 - labels[chosen]

@@ -1,35 +1,19 @@
 """A device's battery, as scenarios write it."""
 
+from functools import partial
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from simfl.components.availability.base import Availability, availabilities
 from simfl.core.units import Percent, Power
-from simfl.scenario.distributions.base import check_order
+from simfl.core.units.share_range import ShareRange, refuse_distribution
 from simfl.scenario.parts.device_number import CapacityDraw
 from simfl.scenario.parts.part import Part
 
 
-class Spread(Part):
+class Spread(ShareRange, Part):
     """A share that differs from device to device: every one between two is equally likely."""
-
-    min: Percent = Field(description="smallest")
-    max: Percent = Field(description="largest")
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        check_order(self.min, self.max)
-        return self
-
-
-def _start(value: Any) -> Any:
-    if isinstance(value, dict) and "distribution" in value:
-        raise ValueError(
-            "a charge at the start has no distribution; give a share such as '30%', or the least "
-            "and the most, as in {min: 25%, max: 100%}"
-        )
-    return value
 
 
 class Battery(Part):
@@ -45,9 +29,9 @@ class Battery(Part):
         description="whether devices are offline while the charger is not plugged in, as where "
         "training requires charging",
     )
-    start: Annotated[Percent | Spread, BeforeValidator(_start)] = Field(
-        1.0, description="charge at the start, or {min, max}"
-    )
+    start: Annotated[
+        Percent | Spread, BeforeValidator(partial(refuse_distribution, "a charge at the start"))
+    ] = Field(1.0, description="charge at the start, or {min, max}")
     minimum: Percent = Field(
         0.2, gt=0, lt=1, description="below this, a device neither takes new work nor resumes any"
     )

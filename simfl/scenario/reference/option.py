@@ -13,6 +13,7 @@ from simfl.core.component import Component
 from simfl.core.registry import Registry
 from simfl.core.target import TargetText
 from simfl.core.units import Quantity, Share
+from simfl.core.units.share_range import ShareRange
 from simfl.scenario.distributions.base import OfTheNumber
 from simfl.scenario.parts.device_number import Drawn
 from simfl.scenario.parts.part import WorkedOut
@@ -110,6 +111,8 @@ def _annotation(annotation: Any) -> str:
         return names[annotation]
     if annotation in (None, NoneType):
         return "null"
+    if annotation is ShareRange:
+        return "{min, max}"
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return " | ".join(map(str, arguments))

@@ -1,12 +1,16 @@
 """What attackers send and learn, against what the papers say in plain words."""
 
+import re
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 from simfl.components.attacks.base import attacks
+from simfl.errors import ScenarioError
+from simfl.scenario import Scenario
 from simfl.testing.circumstances import circumstances
+from tests.tiny import TINY
 
 RNG = np.random.default_rng
 
@@ -70,6 +74,34 @@ def test_a_share_of_the_labels_is_wrong_and_no_more() -> None:
     labels = np.arange(10).repeat(10)
     some = attacks.parse({"name": "label_flip", "to": "random", "share": "29%"})
     assert (some.relabel(labels, 10, RNG(0)) != labels).sum() == 29
+
+
+def test_the_share_differs_from_device_to_device() -> None:
+    """Label noise is seldom the same everywhere."""
+    labels = np.zeros(1000, dtype=np.int64)
+    noise = {"name": "label_flip", "to": "random", "share": {"min": "20%", "max": "60%"}}
+    attack = attacks.parse(noise)
+    wrong = [(attack.relabel(labels, 10, RNG(n)) != labels).mean() for n in range(200)]
+    assert 0.2 <= min(wrong) < 0.22
+    assert 0.58 < max(wrong) <= 0.6
+    assert np.mean(wrong) == pytest.approx(0.4, abs=0.03)  # deviates by 0.008
+    assert type(attack).model_validate(attack.model_dump(mode="json")) == attack
+    assert attack.model_dump(mode="json")["share"] == {"min": "20%", "max": "60%"}
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [
+        ({"min": "60%", "max": "20%"}, "`min` must be below `max`"),
+        ({"min": "20%", "most": "60%"}, "most"),
+        ({"distribution": "uniform", "min": "20%"}, "has no distribution; give a share such as"),
+        ("0%", "must be above 0"),
+    ],
+)
+def test_what_is_no_share_is_told(share: object, told: str) -> None:
+    fleet = {**TINY["fleet"], "attack": {"name": "label_flip", "share": share}}
+    with pytest.raises(ScenarioError, match=re.escape(told)):
+        Scenario.from_dict({**TINY, "fleet": fleet})
 
 
 def test_one_class_alone_is_taken_for_another() -> None:
