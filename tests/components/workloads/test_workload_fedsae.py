@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 from scipy import stats
@@ -68,6 +69,39 @@ def test_fassa_learns_a_threshold_from_the_third_time_on() -> None:
     # (1,2) -> +1 -> (2,3) -> +1 -> (3,4); threshold 0.95 * 2 + 0.05 * 3 = 2.05 <= 3: slow;
     # then 0.95 * 2.05 + 0.05 * 4 = 2.1475 <= 4: slow again
     assert pairs == [(2, 3), (3, 4), (4, 5), (5, 6)]
+
+
+@pytest.mark.parametrize("rule", ["ira", "fassa"])
+def test_tasks_over_many_rounds_are_those_of_a_plain_reckoning(rule: str) -> None:
+    """Ten samples in mini-batches of 4, 4 and 2; at times there is time for neither task."""
+    workload, rng = FedSae.model_validate({"rule": rule}), np.random.default_rng(1)
+    low, high, usual, times, seen = 1.0, 2.0, 0.0, 0, set()
+
+    def task(epochs: float) -> tuple[int, float]:
+        steps = int(3 * min(epochs, 15) + 1e-9)
+        return steps, 10 * (steps // 3) + 4 * (steps % 3)
+
+    for _ in range(80):
+        left = 10 * float(rng.choice([0.6 * low, (low + high) / 2, high + 0.4, 20]))
+        plan = workload.plan(Assignment(0, 10, 4, 10, None, left.__ge__, 0))
+        behind = low < usual, high < usual
+        steps_up = [3.0 if slow and times > 1 else 1.0 for slow in behind]
+        if rule == "ira":
+            steps_up = [10 / low, 10 / high]
+        grown = low + steps_up[0], high + steps_up[1]
+        outcome, asked, done, after = "complete", high, high, grown
+        if task(high)[1] > left:
+            outcome, asked, done, after = "half", low, low, (grown[0], high / 2)
+            if task(low)[1] > left:
+                outcome, done, after = "fail", 0.0, (low / 2, high / 2)
+        assert (0 if plan is None else plan.n_steps(10, 4)) == task(asked)[0]
+        whole = int(min(done, 15))
+        usual, times = (0.95 * usual + 0.05 * whole if times else whole), times + 1
+        low, high = sorted(after)
+        assert workload.pair(0) == pytest.approx((low, high))
+        seen.add((outcome, *behind))
+    assert {outcome for outcome, *_ in seen} == {"complete", "half", "fail"}
+    assert rule == "ira" or len({tuple(behind) for _, *behind in seen}) == 3
 
 
 def test_work_is_capped_and_fractions_are_mini_batches() -> None:
