@@ -2,8 +2,8 @@
 
 The percentiles are those of the very devices that a run of the scenario would have.  The expected
 round is exact where the cohort is drawn uniformly from those that hold data, everybody is online
-and does the full workload, no update is carried over or withheld, no link is shared, and rates are
-nominal.
+and does the full workload, no update is carried over or withheld, no link is shared or loses
+packets, and rates are nominal.
 """
 
 import math
@@ -118,8 +118,8 @@ def _left_out(scenario: Scenario, limit_s: float, *, surplus: bool) -> list[str]
     if any(group.failures for group in scenario.fleet):
         left_out.append("fleet.failures")
     network, policy, timed = scenario.network, scenario.rounds.policy, math.isfinite(limit_s)
-    # Which a network of one's own may lack.
-    left_out += [f"network.{name}" for name in ("polling", "rates") if getattr(network, name, None)]
+    of_network = ("polling", "rates", "queue_limit")  # which a network of one's own may lack
+    left_out += [f"network.{name}" for name in of_network if getattr(network, name, None)]
     cells = network.cells.items() if isinstance(network, Shared) else ()
     left_out += [f"network.cells.{name}.rates" for name, cell in cells if cell.rates]
     if policy.has_edges:

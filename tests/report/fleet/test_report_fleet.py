@@ -172,19 +172,25 @@ def test_what_the_expected_round_leaves_out_is_told() -> None:
         ({"training": {"workload": "fedsae"}}, ["training.workload"]),
         ({"training": {"filter": "cmfl"}}, ["training.filter"]),
         ({"cells": {"hall": {"rates": {"file": "r.csv"}}}}, ["network.cells.hall.rates"]),
+        ({"network": {"initial_window": "9 kB"}}, []),
+        ({"network": {"initial_window": "9 kB", "queue_limit": "5 kB"}}, ["network.queue_limit"]),
     ],
     ids=str,
 )
-def test_updates_carried_over_or_withheld_tasks_that_adapt_and_cells_that_vary_are_left_out(
+def test_what_makes_rounds_longer_or_shorter_than_they_are_expected_to_be_is_left_out(
     changes: dict[str, Any], left_out: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With updates carried over, a round took a third of what was told, and nothing was said."""
+    """With updates carried over, a round took a third of what was told, and nothing was said.
+
+    Where packets are lost the first downloads are the fastest.
+    """
     monkeypatch.chdir(tmp_path)
     Path("r.csv").write_text("time_s,factor\n0,1\n9,0.5\n")
-    cells = changes.get("cells", {})
+    cells, network = changes.get("cells", {}), changes.get("network", {})
+    uplinks = {name: {"uplink": "1 Mbit/s", **cell} for name, cell in cells.items()}
     found = facts(
         fleet={"count": 6, "compute": "50 samples/s", **({"cell": "hall"} if cells else {})},
-        network={"cells": {name: {"uplink": "1 Mbit/s", **cell} for name, cell in cells.items()}},
+        network={"cells": uplinks, **network},
         rounds={"clients": 4, "policy": {"name": "synchronous", **changes.get("policy", {})}},
         training={"epochs": 3, **changes.get("training", {})},
     )
