@@ -27,11 +27,12 @@ class Hierarchical(RoundPolicy):
 
     A round is one of the cloud's: it sends its model to every edge over the backhaul, each edge
     runs `edge_rounds` rounds from there, from its own model each, and sends that to the cloud,
-    which waits for all.  There an edge counts with the training samples of all of its clients, or
-    not at all if no update reached it.  An edge round begins once as many of its clients are
-    available as are asked, or all that ever will be; with `rounds.min_clients`, once as many as
-    that are, and the run is given up if an edge has fewer for good, but some.  Goes with
-    ``aggregation: fedavg``, at the edges and at the cloud; `server_time` is the cloud's.
+    which waits for all.  There an edge counts with the training samples of all of its clients (as
+    much as any other where the aggregation's `weighting` is uniform), or not at all if no update
+    reached it.  An edge round begins once as many of its clients are available as are asked, or
+    all that ever will be; with `rounds.min_clients`, once as many as that are, and the run is given
+    up if an edge has fewer for good, but some.  Goes with ``aggregation: fedavg``, at the edges and
+    at the cloud; `server_time` is the cloud's.
     Selectors that ask clients about the model ask about the cloud's last one.  The event log says
     of each selection whose it is, and what the backhaul moves.
     """
