@@ -168,7 +168,9 @@ class Federation:
             sum(len(held[1]) for client, held in self._held.items() if client % self._edges == edge)
             for edge in self._of_edges
         ]
-        self.model = np.average(list(self._of_edges.values()), axis=0, weights=counts)
+        alike = self._options.get("weighting") == "uniform"
+        weights = np.ones(len(counts)) if alike else counts
+        self.model = np.average(list(self._of_edges.values()), axis=0, weights=weights)
         self._of_edges = {}
 
     # -- a client

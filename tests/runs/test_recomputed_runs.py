@@ -166,6 +166,10 @@ CASES: dict[str, dict[str, Any]] = {
         "policy": {"name": "tiered", "tiers": 2, "deadline": "6 s"},
     },
     "at edges": {"policy": EDGES},
+    "at edges that count alike": {
+        "policy": EDGES,
+        "aggregation": {"name": "fedavg", "weighting": "uniform"},
+    },
     "at edges, compressed": {
         "aggregation": {"name": "fedavg", "weighting": "samples"},
         "policy": {**EDGES, "edges": 2, "edge_rounds": 3, "deadline": "6 s"},
