@@ -12,8 +12,7 @@ from simfl.coordinators.replaying import ReplayingCoordinator
 from simfl.core.arguments import called
 from simfl.errors import RunError
 from simfl.runs.folder import checkpoint as checkpoints
-from simfl.runs.folder.eventlog import decode
-from simfl.runs.folder.folder import event_lines, event_log
+from simfl.runs.folder.folder import logged
 from simfl.runs.folder.recorder import Recorder
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.server.server import Server
@@ -72,13 +71,12 @@ def _recorded(folder: Path, events: int) -> Iterator[dict[str, Any]]:
     Raises:
         RunError: a line is none; names it, and what helps.
     """
-    for number, line in enumerate(islice(event_lines(folder), events), start=1):
-        try:
-            yield decode(line)
-        except RunError as error:
-            anew = called("`--overwrite`", "overwrite=True")
-            told = f"{event_log(folder)}: line {number}: {error} ({anew} begins anew)"
-            raise RunError(told) from error
+    try:
+        for _, event in islice(logged(folder), events):
+            yield event
+    except RunError as error:
+        anew = called("`--overwrite`", "overwrite=True")
+        raise RunError(f"{error} ({anew} begins anew)") from error
 
 
 def _saver(

@@ -105,3 +105,41 @@ def test_what_is_where_checkpoints_belong_is_told_before_training(
         (folder / place).mkdir(parents=True)
     assert main(["resume", str(folder), "-q"]) == 2
     assert f"{folder / place} is a " in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "sound", "damaged", "told"),
+    [
+        ("compare", "summary.json", '"totals": {', '"privacy": 1, "totals": {', "'privacy' is not"),
+        (
+            "report",
+            "summary.json",
+            '"download_bytes": ',
+            '"download_bytes": NaN, "x": ',
+            "'totals'",
+        ),
+        ("export", "provenance.json", '"factors": {}', '"factors": 0.5', "'factors' is not what"),
+        ("explain", "clients.csv", "\n1,", f"\n{'9' * 40},", "clients.csv can't be read"),
+        ("fork", "events.jsonl", '{"t":0.0', '[{"t":0.0', "events.jsonl: line 1: "),
+    ],
+)
+def test_what_is_not_what_it_should_be_is_told_with_its_file(
+    command: str,
+    name: str,
+    sound: str,
+    damaged: str,
+    told: str,
+    run_tiny: RunTiny,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """All but the last ended in an internal error, and that named no file."""
+    folder = run_tiny().folder
+    text = (folder / name).read_text()
+    assert sound in text
+    (folder / name).write_text(text.replace(sound, damaged, 1))
+    more = {"export": ["--out", str(folder.parent / "x")], "fork": ["--at", "1s"]}.get(command, [])
+    assert main([command, str(folder), *more]) in (1, 2)
+    err = capsys.readouterr().err
+    assert str(folder / name) in err
+    assert told in err
+    assert "internal error" not in err

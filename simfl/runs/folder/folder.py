@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -11,8 +11,10 @@ from typing import Any
 from simfl.core.arguments import called, require_kind
 from simfl.core.files import remove_abandoned, write_output
 from simfl.core.words import few
-from simfl.errors import InputError
+from simfl.errors import InputError, RunError
+from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.growing_file import PACKED, lines_of
+from simfl.runs.folder.kinds import OF_PROVENANCE, OF_SUMMARY
 
 EVENTS, ROUNDS, CLIENTS = "events.jsonl", "rounds.csv", "clients.csv"
 SCENARIO, PROVENANCE, SUMMARY = "scenario.yaml", "provenance.json", "summary.json"
@@ -48,6 +50,8 @@ _CURES = {
 }
 """What may be done about a damaged file."""
 
+_KINDS = {SUMMARY: OF_SUMMARY, PROVENANCE: OF_PROVENANCE}
+
 
 def read_json(path: Path) -> dict[str, Any]:
     """Return what a JSON file holds.
@@ -55,15 +59,19 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises:
         InputError: it is missing or damaged; also later, when what it lacks is looked up.
     """
+    cure = _CURES.get(path.name, "")
     try:
         text = path.read_text(encoding="utf-8")
         content: dict[str, Any] = json.loads(text, object_hook=partial(_Content, path))
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is damaged: {error}{_CURES.get(path.name, '')}") from None
+        raise InputError(f"{path} is damaged: {error}{cure}") from None
     if not isinstance(content, dict):
         raise InputError(f"{path}:1: is no JSON object")
+    for name, is_sound in _KINDS.get(path.name, {}).items():
+        if name in content and not is_sound(content[name]):
+            raise InputError(f"{path} is damaged: {name!r} is not what it should be{cure}")
     return content
 
 
@@ -177,3 +185,28 @@ def event_log(folder: Path) -> Path:
 def event_lines(folder: Path) -> Iterator[str]:
     """Yield the lines of a run's event log, compressed or not; see `lines_of`."""
     return lines_of(event_log(folder))
+
+
+def event_of(folder: Path, number: int, line: str) -> dict[str, Any]:
+    """Return the event of the `number`-th line of a run's log.
+
+    Raises:
+        RunError: it is none; names the file and the line.
+    """
+    try:
+        return decode(line)
+    except RunError as error:
+        raise RunError(f"{event_log(folder)}: line {number}: {error}") from error
+
+
+def logged(
+    folder: Path, wanted: Callable[[str], bool] = lambda line: True
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the events of a run's log whose lines are `wanted`, and the numbers of these.
+
+    Raises:
+        RunError: a line is no event; see `event_of`.
+    """
+    for number, line in enumerate(event_lines(folder), start=1):
+        if wanted(line):
+            yield number, event_of(folder, number, line)

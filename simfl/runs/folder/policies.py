@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from simfl.errors import InputError
-from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.files import component_name, value_at
-from simfl.runs.folder.folder import SCENARIO, event_lines, event_log, past_names
+from simfl.runs.folder.folder import SCENARIO, event_log, logged, past_names
 from simfl.scenario.language.yaml import read_yaml
 
 _Row = Mapping[str, Any]
@@ -70,9 +69,9 @@ class Policies:
             InputError, RunError: a file is damaged.
         """
         past = past_scenarios(folder, len(provenance.get("forks", [])))
-        lines = event_lines(folder) if past else ()
+        lines = logged(folder, lambda line: '"event":"forked"' in line) if past else ()
         try:
-            forked = [decode(line) for line in lines if '"event":"forked"' in line]
+            forked = [event for _, event in lines]
             return cls([*past, with_policy(scenario, folder / SCENARIO)], forked)
         except (LookupError, OSError) as error:
             raise InputError(

@@ -31,7 +31,8 @@ def read_table(path: Path, row: type) -> "pd.DataFrame":
     import pandas as pd
 
     kinds = {column.name: _kind(column.type) for column in fields(row)}
-    with _whole_lines(path, ",".join(kinds)) as whole:
+    # Of a number that is no integer Pandas tells, and NumPy would too.
+    with _whole_lines(path, ",".join(kinds)) as whole, np.errstate(invalid="ignore"):
         names = whole.readline().decode().strip().split(",")
         whole.seek(0)
         empty = {name: ["", "nan"] for name in names if kinds.get(name, float) is float}
@@ -84,7 +85,7 @@ def _whole_lines(path: Path, header: str) -> Iterator[BytesIO]:
         yield BytesIO(data[: data.rfind(b"\n") + 1] or header.encode())
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise InputError(f"{path} can't be read: {error}") from None
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 from simfl.core.arguments import called
 from simfl.errors import InputError
-from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.files import RunFiles
-from simfl.runs.folder.folder import event_lines
+from simfl.runs.folder.folder import event_lines, event_of
 
 
 def shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list[str]]:
@@ -25,7 +24,7 @@ def shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list[
         recorded = called(f"--log {log}", f"log={log!r}")
         raise InputError(f"{folder} was recorded with {recorded}: its past is not known")
     lines = list(event_lines(folder))
-    times_s = [decode(line)["t"] for line in lines]
+    times_s = [event_of(folder, n, line)["t"] for n, line in enumerate(lines, start=1)]
     last_s = times_s[-1] if times_s else 0.0
     latest_s = max((time_s for time_s in times_s if time_s < last_s), default=0.0)
     if at_s == math.inf:

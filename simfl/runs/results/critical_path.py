@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.core.types import Flags, Floats
-from simfl.runs.folder.eventlog import decode
-from simfl.runs.folder.folder import event_lines
+from simfl.runs.folder.folder import logged
 from simfl.runs.results.questions import answers
 from simfl.runs.results.result import RunResult
 
@@ -107,9 +106,8 @@ class Paths:
         selected_s = self._run.of_clients("selected_s").tolist()
         starts = zip(self._clients.tolist(), selected_s, strict=True)
         places = {start: place for place, start in enumerate(starts)}
-        lines = event_lines(self._run.folder)
-        booked = [decode(line) for line in lines if all(part in line for part in CUT_OFF)]
-        ends = [(e["t"], places.get((e["client"], e["selected_s"]))) for e in booked]
+        booked = logged(self._run.folder, lambda line: all(part in line for part in CUT_OFF))
+        ends = [(e["t"], places.get((e["client"], e["selected_s"]))) for _, e in booked]
         return {round(at_s * 1e9): place for at_s, place in ends if place is not None}
 
     def pause(self, start: int, end: int, phase: int) -> list[int]:
@@ -142,7 +140,6 @@ def _polls(run: RunResult) -> Iterator[Span]:
     """Yield when a selector's questions were out."""
     if not np.nan_to_num(run.of_rounds("probe_bytes")).any():
         return
-    lines = enumerate(event_lines(run.folder), start=1)
-    events = ((line, decode(text)) for line, text in lines if '"event":"probe' in text)
-    for _, question, answer in answers(events):
+    polls = logged(run.folder, lambda line: '"event":"probe' in line)
+    for _, question, answer in answers(polls):
         yield round(question["t"] * 1e9), round(answer["t"] * 1e9)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from simfl.core.types import Ids
-from simfl.runs.folder.eventlog import decode
-from simfl.runs.folder.folder import event_lines
+from simfl.runs.folder.folder import logged
 from simfl.runs.results.critical_path import STEPS
 from simfl.runs.results.result import RunResult
 
@@ -138,6 +137,5 @@ def _events(run: RunResult, round_: int) -> Iterator[dict[str, Any]]:
     """Yield when devices left, and the participations of a round, as far as the log has them."""
     kinds = '"event":"offline"', f'"event":"participation","round":{round_},'
     if run.log == "full":
-        for line in event_lines(run.folder):
-            if any(kind in line for kind in kinds):
-                yield decode(line)
+        for _, event in logged(run.folder, lambda line: any(kind in line for kind in kinds)):
+            yield event

@@ -134,7 +134,8 @@ class RunResult(JudgedRun):
         Rows stand in the order in which they were booked, whatever round they were sent out in.
         """
         used, rounds = np.flatnonzero(self.used), np.arange(self.n_rounds)
-        counted_in = np.repeat(rounds, self.of_rounds("arrived").astype(np.int64))[: len(used)]
+        arrived = self.round_rows["arrived"].fillna(0).to_numpy(np.int64)
+        counted_in = np.repeat(rounds, arrived)[: len(used)]
         used = used[: len(counted_in)]  # what comes after the last round counts in none
         used = used[np.lexsort((self.of_clients("upload_end_s")[used], counted_in))]
         last = np.searchsorted(counted_in, rounds, side="right") - 1
