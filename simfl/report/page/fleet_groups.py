@@ -1,9 +1,11 @@
 """What participations of each group of the fleet came to and cost, in one run."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from simfl.report import formats
-from simfl.report.page.tables import Cell, Table
+from simfl.report.page.tables import Cell, Table, name_cell
 from simfl.runs.results.result import RunResult
 
 LATE = 0.95
@@ -28,7 +30,7 @@ def by_group(run: RunResult) -> tuple[str, Table] | None:
         took_s = run.durations_s[own & run.used]
         asked, counted = int(own.sum()), len(took_s)
         cells = [
-            group_cell(run, group),
+            group_cell(run, name_cell(group)),
             _count(len(np.unique(run.of_clients("client")[own]))),
             _count(asked),
             Cell(formats.percent(counted / asked), sort=counted / asked),
@@ -45,10 +47,10 @@ def by_group(run: RunResult) -> tuple[str, Table] | None:
     return about, Table(heads, rows)
 
 
-def group_cell(run: RunResult, group: str, css: str = "") -> Cell:
-    """Return the cell that names a group, and says how its devices attack, if they do."""
-    attack = run.attacks.get(group, "")
-    return Cell(group, css, more=f"attackers: {attack}" if attack else "")
+def group_cell(run: RunResult, name: Cell) -> Cell:
+    """Return the cell that names a group, which says how its devices attack, if they do."""
+    attack = run.attacks.get(name.text, "")
+    return replace(name, more=f"attackers: {attack}") if attack else name
 
 
 def _count(number: int) -> Cell:

@@ -12,7 +12,6 @@ from simfl.report.comparison.cells import TEXT
 from simfl.report.page.notes import of_planned
 from simfl.report.page.page import page
 from simfl.report.page.rendering import asset, render
-from simfl.report.page.tables import LONG
 from simfl.runs.folder.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, SCENARIO, SUMMARY
 from simfl.runs.folder.growing_file import PACKED
 from simfl.runs.folder.lock import is_locked
@@ -111,7 +110,6 @@ class LiveRuns:
             facts=facts,
             folders=rows,
             version=version,
-            long=LONG,
             script=asset("live.js"),
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from simfl.core.words import owners
 from simfl.report import formats
-from simfl.report.page.tables import Cell, Table, name_cell
+from simfl.report.page.tables import Cell, Table, name_cell, text_cell
 from simfl.runs.results.grouping import Groups, contents_of
 from simfl.runs.results.result import RunResult
 from simfl.scenario.language.place import flat
@@ -108,7 +108,7 @@ def _differences(scenarios: Mapping[str, Mapping[str, str]]) -> tuple[str, Table
         rows = [
             [
                 name_cell(name),
-                *(Cell(flat.get(path, formats.NOTHING), "wrap") for path in differing),
+                *(text_cell(flat.get(path, formats.NOTHING)) for path in differing),
             ]
             for name, flat in scenarios.items()
         ]
@@ -116,7 +116,7 @@ def _differences(scenarios: Mapping[str, Mapping[str, str]]) -> tuple[str, Table
     rows = [
         [
             Cell(path, "text", code=True),
-            *(Cell(flat.get(path, formats.NOTHING), "wrap") for flat in scenarios.values()),
+            *(text_cell(flat.get(path, formats.NOTHING)) for flat in scenarios.values()),
         ]
         for path in differing
     ]

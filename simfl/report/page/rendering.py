@@ -5,6 +5,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from simfl.report.page.tables import LONG
+
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
@@ -40,6 +42,7 @@ def _templates() -> "Environment":
 
     loader = PackageLoader(__package__)
     templates = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    templates.globals["long"] = LONG
     templates.filters["with_code"] = _with_code
     templates.filters["with_breaks"] = _with_breaks
     return templates
@@ -52,11 +55,11 @@ def _with_code(text: str) -> "Markup":
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
-def _with_breaks(text: str, key: str = "") -> "Markup":
+def _with_breaks(text: str, key: str = "", marks: str = "_=/-") -> "Markup":
     """Return a name, escaped, that lines break only after its marks, and not after its colour."""
     from markupsafe import Markup, escape
 
-    first, *others = re.findall(r"[^_=/-]*[_=/-]+|[^_=/-]+", text) or [""]
+    first, *others = re.findall(f"[^{marks}]*[{marks}]+|[^{marks}]+", text) or [""]
     head = Markup('<i class="key {}"></i>{}' if key else "{1}").format(key, first)
     if key and len(first) <= WORD:
         head = Markup('<span class="whole">{}</span>').format(head)

@@ -14,7 +14,7 @@ from simfl.report.charts.participation import inequality, participation
 from simfl.report.charts.staleness import staleness
 from simfl.report.page.devices import Devices
 from simfl.report.page.fleet_groups import by_group, group_cell
-from simfl.report.page.tables import Cell, Table, mean_cell, name_cell
+from simfl.report.page.tables import Cell, Table, mean_cell, name_cell, text_cell
 from simfl.runs.results.column import target_text
 from simfl.runs.results.grouping import Groups, all_runs, with_clients
 from simfl.runs.results.result import RunResult
@@ -149,7 +149,7 @@ def _slowest(run: RunResult) -> list[tuple[str, Table]]:
     rows = [
         [
             Cell(str(devices.ids[at]), sort=float(devices.ids[at])),
-            group_cell(run, str(devices.groups[at]), "text"),
+            group_cell(run, text_cell(str(devices.groups[at]))),
             *(Cell(f"{column[at]:,}", sort=float(column[at])) for column in columns),
             Cell(formats.duration(float(devices.time_s[at])), sort=float(devices.time_s[at])),
         ]

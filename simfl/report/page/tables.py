@@ -85,6 +85,12 @@ def name_cell(name: str, key: str = "") -> Cell:
     return Cell(name, "long" if len(name) > LONG else "", key=key)
 
 
+def text_cell(text: str) -> Cell:
+    """Return a cell whose text may be broken into lines, within a word only if it is very long."""
+    longest = max(map(len, text.split()), default=0)
+    return Cell(text, "wrap" if longest > LONG else "wrap words")
+
+
 def in_two(written: str, css: str = "", sort: float | None = None) -> Cell:
     """Return a cell with what `comparison.cell_text` wrote, what is behind ± or a comma below."""
     value, sign, more = written.partition(" ± " if " ± " in written else ", ")

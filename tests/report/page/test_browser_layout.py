@@ -119,6 +119,38 @@ def test_long_names_leave_numbers_whole_in_print(tmp_path: Path) -> None:
     assert read(printed, play, tmp_path, 1047) == []
 
 
+DIFFER = """const box = document.querySelector("#origins .scroll");
+    const rows = box.querySelectorAll("tr");
+    const lines = node => {
+      const range = document.createRange(); range.selectNodeContents(node);
+      return new Set([...range.getClientRects()].map(r => Math.round(r.bottom))).size; };
+    box.scrollLeft = 999;
+    return {heads: Math.max(...[...rows[0].cells].map(head => head.clientWidth)),
+      values: Math.max(...[...rows[1].cells].slice(1).map(lines)),
+      words: Math.max(...[...rows[1].cells[0].querySelector("code").childNodes].map(lines)),
+      seen: rows[1].cells[0].getBoundingClientRect().left >= 0,
+      cut: document.documentElement.scrollWidth - document.documentElement.clientWidth};"""
+
+
+@pytest.mark.parametrize("printed", [False, True])
+def test_what_many_variants_differ_in_can_be_read(printed: bool, tmp_path: Path) -> None:
+    """The longest name was as wide as the page, and letters of options stood above each other."""
+    names = ["deadline-" * 9, *(f"v{n}" for n in range(11))]
+    runs = []
+    for name, number in zip(names, range(12), strict=True):
+        policy = {f"option_{letter}_of_the_policy": f"{letter}{number}" for letter in "abcd"}
+        policy = {"a_name_of_several_words": "synchronous"[: 11 - number % 2]} | policy
+        runs.append(made_run(tmp_path / "runs", name, 0, [0.5], rounds={"policy": policy}))
+    page = write_report(runs, tmp_path / "page.html")
+    if printed:
+        html = page.read_text(encoding="utf-8").replace("@media print {", "@media all {")
+        page.write_text(html.replace("@media screen", "@media tv"), encoding="utf-8")
+    found = read(page, DIFFER, tmp_path, 1047)
+    assert found["heads"] < 360
+    assert found["values"] == 1 or printed
+    assert (found["words"], found["seen"], found["cut"]) == (1, True, 0)
+
+
 def test_a_table_of_means_and_spreads_fits_the_page(tmp_path: Path) -> None:
     runs = [
         made_run(

@@ -96,16 +96,18 @@ def test_asked_is_heard_and_never_heard_and_who_was_still_at_work(tmp_path: Path
 
 
 def test_each_group_of_the_fleet_has_what_it_came_to_and_cost(tmp_path: Path) -> None:
+    fast = "fast phones of those who took part"
     fleet = [
         {"name": "slow", "count": 4, "compute": "9 samples/s", "power": {"compute": "2 W"}},
-        {"name": "fast", "count": 4, "compute": "900 samples/s"},
+        {"name": fast, "count": 4, "compute": "900 samples/s"},
     ]
     data = {**TINY, "fleet": fleet, "rounds": {"clients": 4, "stop": {"rounds": 9}}}
     changes = ["rounds.policy.deadline=5 s"]
     [result] = run(Scenario.from_dict(data, overrides=changes), tmp_path, Options(time_only=True))
     told = by_group(result)
     assert told is not None
-    assert [row[0].text for row in told[1].rows] == ["slow", "fast"]  # as in the scenario
+    assert [row[0].text for row in told[1].rows] == ["slow", fast]  # as in the scenario
+    assert [row[0].css for row in told[1].rows] == ["", "long"]  # else no number is in sight
     for row in told[1].rows:
         own = result.clients[result.clients["group"] == row[0].text]
         taken = (own["upload_end_s"] - own["selected_s"])[own["outcome"] == "arrived"]
@@ -116,7 +118,7 @@ def test_each_group_of_the_fleet_has_what_it_came_to_and_cost(tmp_path: Path) ->
         assert cells["bytes"].sort == (own["download_bytes"] + own["upload_bytes"]).sum()
         if len(taken):
             assert cells["95% within"].sort == pytest.approx(taken.quantile(0.95))
-        unknown = row[0].text == "fast"
+        unknown = row[0].text == fast
         assert cells["energy at work"].text == "–" if unknown else cells["energy at work"].sort
     [alone] = run(Scenario.from_dict(TINY), tmp_path / "alone", Options(time_only=True))
     assert by_group(alone) is None
