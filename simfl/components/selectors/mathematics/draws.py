@@ -8,9 +8,9 @@ from simfl.core.types import Floats, Ids, Rng
 def successive(log_weights: Floats, k: int, rng: Rng) -> Ids:
     """Draw up to `k` distinct positions one after the other, each in proportion to its weight.
 
-    Successive sampling by the Gumbel-max trick (Yellott, 1977): exact, O(n + k log k) apart from
-    the partial sort, safe for any scale of weights.  Positions of weight zero (``-inf``) come only
-    after all others, in random order.
+    Successive sampling by the Gumbel-max trick (Yellott, 1977): exact, O(n + k log k), safe for any
+    scale of weights.  Positions of weight zero (``-inf``) come only after all others, in random
+    order.
 
     Args:
         log_weights: `(n,)` logarithms of the weights, up to a constant.
@@ -20,9 +20,13 @@ def successive(log_weights: Floats, k: int, rng: Rng) -> Ids:
     Returns:
         `(min(k, n),)` positions in the order in which they were drawn.
     """
-    keys = log_weights + rng.gumbel(size=len(log_weights))
-    order = np.lexsort((rng.random(len(keys)), -keys))
-    return order[:k].astype(np.int64)
+    keys = -(log_weights + rng.gumbel(size=len(log_weights)))
+    ties = rng.random(len(keys))
+    first = np.arange(len(keys))
+    if 0 < k < len(keys):  # only who may be among the first k need be put in order
+        first = np.flatnonzero(~(keys > np.partition(keys, k - 1)[k - 1]))
+    order: Ids = first[np.lexsort((ties[first], keys[first]))[:k]]
+    return order.astype(np.int64)
 
 
 def log_shares(samples: Ids) -> Floats:

@@ -1,0 +1,15 @@
+"""Successive sampling: whoever is drawn first does not depend on how many are drawn."""
+
+import numpy as np
+
+from simfl.components.selectors.mathematics.draws import log_shares, successive
+
+
+def test_who_comes_first_is_the_same_however_many_are_drawn() -> None:
+    samples = np.array([3, 0, 1, 0, 7, 0, 0, 2, 9, 0])  # those without are tied
+    everybody = successive(log_shares(samples), len(samples), np.random.default_rng(5))
+    assert sorted(everybody) == list(range(len(samples)))
+    assert (samples[everybody[:5]] > 0).all()
+    for k in range(len(samples) + 2):
+        some = successive(log_shares(samples), k, np.random.default_rng(5))
+        assert some.tolist() == everybody[:k].tolist()
