@@ -6,13 +6,16 @@ arXiv:2001.09249; docs/algorithms.md, A.13): equal shares of the clients by late
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
+from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 from simfl.sim.policies.base import CallOff, Process, RoundPolicy, policies
 from simfl.sim.server.deadlines import Deadline
@@ -108,14 +111,23 @@ class Tiered(RoundPolicy):
 
     def members(self, server: Server, tier: int) -> Ids:
         """Return `(m,)` the ids that belong to `tier` now, ascending."""
-        able, took_s = server.candidates.able, server.history.duration_s
-        drawn = server.seeds.uniforms(("tiers",), able, 0)
-        place = np.minimum((drawn * self.tiers).astype(np.int64), self.tiers - 1)
-        seen = np.isfinite(took_s[able])
+        able = server.candidates.able
+        place = _drawn(server.seeds, len(server.history.duration_s), self.tiers)[able]
+        took_s = server.history.duration_s[able]
+        seen = np.isfinite(took_s)
         # Position among those seen; equal times share a tier's border, the lowest id first.
-        order = np.argsort(took_s[able][seen], kind="stable")
+        order = np.argsort(took_s[seen], kind="stable")
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         place[seen] = rank * self.tiers // max(len(order), 1)
         mine: Ids = able[place == tier]
         return mine
+
+
+@lru_cache(maxsize=1)  # of a million devices, drawing takes most of what a tier's round does
+def _drawn(seeds: Seeds, devices: int, tiers: int) -> NDArray[np.int32]:
+    """Return `(devices,)` the tier of each that has not been seen yet."""
+    uniforms = seeds.uniforms(("tiers",), np.arange(devices), 0)
+    drawn = np.minimum((uniforms * tiers).astype(np.int32), tiers - 1)
+    drawn.flags.writeable = False
+    return drawn
