@@ -54,6 +54,7 @@ def changes(run: RunResult) -> list[Change]:
         *_faster_links(scenario),
         *_no_quorum(scenario, policy),
         *_always_available(scenario["fleet"]),
+        *_never_failing(scenario["fleet"]),
         _scaled("compute twice as fast", 2.0, _numbers(scenario, ("compute",))),
     ]
     meant = [change for change in candidates if change.sets or change.why_not]
@@ -153,6 +154,12 @@ def _always_available(groups: list[dict[str, Any]]) -> Iterator[Change]:
         if group.get("battery") is not None:
             sets.append(f"fleet[{index}].battery=null")
     yield Change("everybody always available", tuple(sets))
+
+
+def _never_failing(groups: list[dict[str, Any]]) -> Iterator[Change]:
+    """Yield devices whose trainings never break off."""
+    failing = [index for index, group in enumerate(groups) if group.get("failures", "0%") != "0%"]
+    yield Change("no training fails", tuple(f"fleet[{index}].failures=0%" for index in failing))
 
 
 def _faster_links(scenario: Mapping[str, Any]) -> Iterator[Change]:

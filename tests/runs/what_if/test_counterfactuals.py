@@ -83,6 +83,13 @@ def test_rounds_need_not_wait_until_as_many_as_are_asked_are_online(tmp_path: Pa
         assert "rounds begun with whoever is there" not in known(other)
 
 
+def test_what_failures_took_of_an_asynchronous_run_is_told(tmp_path: Path) -> None:
+    fleet = {"count": 8, "compute": "50 samples/s", "failures": "60%"}
+    rounds = {"clients": 3, "policy": "fedbuff", "stop": {"rounds": 3}}
+    told = explain(made(tmp_path, fleet=fleet, rounds=rounds))
+    assert known(told)["no training fails"] < told.end_s
+
+
 def test_what_waits_for_what_never_comes_is_given_up_soon(tmp_path: Path) -> None:
     """Its clock ran for 30 days, most of them in vain, of a run of an hour."""
     outages = {"name": "on_off", "on": "1 min", "off": "1 min"}
