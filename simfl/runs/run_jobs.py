@@ -9,6 +9,7 @@ from pathlib import Path
 
 from simfl.core.arguments import called
 from simfl.core.blame import told_of_owner
+from simfl.core.machine.memory import require_room_for_torch
 from simfl.errors import ComponentError, InputError, SimflError
 from simfl.runs.folder.folder import SCENARIO, is_finished, read_provenance
 from simfl.runs.folder.lock import refuse_locked
@@ -110,6 +111,8 @@ def _do_unfinished(
         decided = [(replace(job, folder=job.folder.resolve()), keep) for job, keep in decided]
     decided = [(job, keep) for job, keep in decided if not (keep and is_finished(job.folder))]
     todo = [job for job, _ in decided]
+    if todo and not options.time_only:
+        require_room_for_torch()
     refuse_locked(job.folder for job in todo)  # two at it would get half of the runs each
     options = _with_data_folder(todo, options)
     calls = [

@@ -45,6 +45,19 @@ def free_memory(proc: Path = _PROC, cgroup: Path = _CGROUP) -> float:
     return min(free)
 
 
+def free_addresses(proc: Path = _PROC) -> float:
+    """Return how many more bytes this process may map (inf: any number, or unknown)."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return math.inf
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY:
+        return math.inf
+    pages = int((*_words(proc / "self/statm"), "0")[0])
+    return float(most - pages * resource.getpagesize())
+
+
 def _file_cache(group: Path) -> float:
     """Return the bytes of files that the kernel keeps for a group and gives up when asked."""
     kept = (line.split() for line in _lines(group / "memory.stat"))

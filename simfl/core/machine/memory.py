@@ -1,8 +1,12 @@
 """Whether what is about to be allocated fits into this machine, and whether it did not."""
 
 import errno
+import sys
+from importlib.util import find_spec
+from pathlib import Path
 
-from simfl.core.machine.limits import free_memory
+from simfl.core.arguments import called
+from simfl.core.machine.limits import free_addresses, free_memory
 from simfl.errors import InputError
 
 _KINDS = (RuntimeError, ValueError, TypeError, OverflowError)
@@ -36,6 +40,31 @@ def require_memory(n_bytes: int, what: str, cure: str = "") -> None:
     if n_bytes > _LITTLE and n_bytes > (free := free_memory()):
         gib = f"{n_bytes / 2**30:,.1f} GiB of memory, and {free / 2**30:,.1f} are left"
         raise InputError(f"{what} needs {gib}" + (f"; {cure}" if cure else ""))
+
+
+_BESIDE_TORCH = 130 * 10**6
+"""Bytes that a small run maps at least beside PyTorch's libraries; measured with its 2.13."""
+
+
+def require_room_for_torch() -> None:
+    """Raise an error if a limit on what this process may map leaves no room to train in.
+
+    Where PyTorch just fits, the process ends in the midst of a library, with its words or none.
+
+    Raises:
+        InputError: it does; tells how much is needed and left.
+    """
+    if "torch" in sys.modules or (left := free_addresses()) > 2**40:
+        return
+    found = find_spec("torch")
+    folder = Path(found.origin or "").parent / "lib" if found is not None else Path()
+    libraries = sum(file.stat().st_size for file in folder.glob("*.so*"))
+    if left < libraries + _BESIDE_TORCH:
+        mib = f"{(libraries + _BESIDE_TORCH) / 2**20:,.0f} MiB, and {left / 2**20:,.0f} are left"
+        raise InputError(
+            f"PyTorch and a small run need {mib} by the limit on this process's memory; raise it "
+            f"(ulimit -v), or give {called('--time-only', 'time_only')}"
+        )
 
 
 def is_out_of_memory(error: BaseException) -> bool:

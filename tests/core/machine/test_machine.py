@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simfl.core.machine.limits import cores, free_memory
+from simfl.core.machine.limits import cores, free_addresses, free_memory
 
 ALL = len(os.sched_getaffinity(0))
 GIB = 2**30
@@ -89,3 +89,14 @@ def test_free_memory_is_what_a_container_leaves(
     tmp_path: Path, files: Mapping[str, str], expected: float
 ) -> None:
     assert free_memory(*machine(tmp_path, files)) == expected
+
+
+def test_what_a_process_may_still_map_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = pytest.importorskip("resource")
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self" / "statm").write_text("100 50 20 1 0 40 0\n")
+    for limit, left in ((10**9, 10**9 - 100 * resource.getpagesize()), (-1, math.inf)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, limit=limit: (limit, -1))
+        assert free_addresses(tmp_path) == left

@@ -1,5 +1,8 @@
 """What does not fit is refused before it is allocated."""
 
+import math
+import sys
+
 import numpy as np
 import pytest
 
@@ -50,3 +53,16 @@ def test_test_samples_that_do_not_fit_are_refused_as_training_samples_are() -> N
     dataset = SyntheticImages(samples=100, test_samples=2**31, size=4)
     with pytest.raises(InputError, match=r"'synthetic_images' needs 128\.0 GiB of memory"):
         dataset.load(None, Seeds(0))
+
+
+def test_a_limit_that_leaves_no_room_for_pytorch_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the midst of its libraries the process ended with what C++ says of that."""
+    monkeypatch.setattr(memory, "free_addresses", lambda: 2.0**26)
+    monkeypatch.setitem(sys.modules, "torch", sys)
+    memory.require_room_for_torch()  # it is there already
+    monkeypatch.delitem(sys.modules, "torch")
+    told = r"PyTorch and a small run need [\d,]+ MiB, and 64 are left by the limit"
+    with pytest.raises(InputError, match=told):
+        memory.require_room_for_torch()
+    monkeypatch.setattr(memory, "free_addresses", lambda: math.inf)
+    memory.require_room_for_torch()
