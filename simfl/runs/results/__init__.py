@@ -1,7 +1,7 @@
 """What came of runs, read from their folders: tables, comparisons, statistics.
 
-`find` finds them.  A `result` is what came of one, with how its models were `judged`; `grouping`
-tells several apart, and `several` says what all of them have.
+`find` finds them.  A `result` is what came of one, with how its models were `judged` and its
+`costs`; `grouping` tells several apart, and `several` says what all of them have.
 
 - `compare` takes a `metric` for each `column`, at `asked_targets`, with `statistics` over seeds,
   and variants seed by seed as `paired`, or by `signs` alone; a `tradeoff` is of two metrics;
