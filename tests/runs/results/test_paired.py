@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from simfl.runs.results.paired import Ratio, Times, paired_difference, paired_ratio
+from simfl.runs.results.paired import Ratio, Times, paired_difference, paired_ratio, zero_cost
 from simfl.runs.results.statistics import FEW, Figure, mean_interval
 
 COSTS = st.floats(0.1, 1e6)
@@ -137,3 +137,37 @@ def test_differences_are_paired() -> None:
     figure = paired_difference({0: 0.5, 1: 0.9, 2: 0.1}, {0: 0.4, 1: 0.7, 3: 0.0})
     assert figure.mean == pytest.approx(0.15)
     assert figure.seeds == 2
+
+
+@pytest.mark.parametrize(
+    ("own", "in_steps", "coincident", "level"),
+    [
+        ([0.6, 0.7], True, True, True),  # each by 0.1, but for rounding
+        ([0.6, 0.7], False, False, False),
+        ([0.6, 0.7, 0.9], True, False, False),
+        ([0.6, 0.75], True, False, True),  # by 0.1 and 0.15: of two seeds that is any number
+        ([0.5, 0.6], True, True, True),
+    ],
+)
+def test_two_seeds_that_agree_on_a_share_tell_nothing_apart(
+    own: list[float], in_steps: bool, coincident: bool, level: bool
+) -> None:
+    base = dict(enumerate([0.5, 0.6, 0.8]))
+    found = paired_difference(dict(enumerate(own)), base, in_steps=in_steps)
+    assert (found.coincident, found.level) == (coincident, level)
+
+
+def test_what_rounding_alone_tells_apart_is_no_difference() -> None:
+    """0.1 + 0.2 is a little more than 0.3."""
+    found = paired_difference({0: 0.1 + 0.2, 1: 300.0}, {0: 0.3, 1: 300.0 * (1 + 1e-15)})
+    assert (found.mean, found.std) == (0, 0)
+    assert paired_difference({0: 0.3 + 1e-9}, {0: 0.3}).mean == pytest.approx(1e-9)
+
+
+def test_what_one_of_two_had_from_the_start_has_no_ratio() -> None:
+    """And only a seed that both have tells so."""
+    assert paired_ratio(took(0.0, 5.0), took(2.0, 5.0)) is None
+    assert zero_cost(took(0.0, 5.0), took(2.0, 5.0))
+    assert zero_cost(took(2.0, 5.0), took(2.0, 0.0))
+    assert not zero_cost(took(2.0, 5.0, 0.0), took(2.0, 5.0))
+    assert not zero_cost(took(2.0), took(None))
