@@ -97,8 +97,11 @@ def linear(
 def logarithmic(
     label: str, low: float, high: float, *, units: tuple[Unit, ...] = (), share: bool = False
 ) -> Axis:
-    """Return a logarithmic axis around `low` to `high`, both above zero; see `linear`."""
-    symbol, per = unit_for(units, math.sqrt(low * high))
+    """Return a logarithmic axis around `low` to `high`, both above zero; see `linear`.
+
+    Its unit suits `high`, too, but where much of it is below a hundredth: the middle then.
+    """
+    symbol, per = unit_for(units, max(math.sqrt(low * high), min(high, 100 * low)))
     first = math.floor(math.log10(low / per) + 1e-9)
     last = math.ceil(math.log10(high / per) - 1e-9)
     rounded = [mark * 10.0**decade for decade in range(first, last + 1) for mark in (1, 2, 5)]

@@ -68,6 +68,20 @@ def test_units_are_those_of_the_numbers_beside_them(
     assert linear("x", 0.0, high, units=units).label == label
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "label", "ticks"),
+    [
+        (0.11, 6.4, "x (s)", "0.1 0.2 0.5 1 2 5 10"),
+        (0.002, 8.0, "x (ms)", "10 100 1,000 10,000"),
+        (30.0, 90_000.0, "x (min)", "1 10 100 1,000"),
+    ],
+)
+def test_units_of_logarithmic_axes_are_too(low: float, high: float, label: str, ticks: str) -> None:
+    """A deadline that is told as 5.0 s stood at 5,000 ms."""
+    axis = logarithmic("x", low, high, units=TIME_UNITS)
+    assert (axis.label, [text for _, text in axis.ticks]) == (label, ticks.split())
+
+
 @given(st.floats(-9, 15), st.booleans(), st.booleans())
 @settings(max_examples=60)
 def test_ticks_have_room_beside_the_name_of_their_axis(size: float, small: bool, log: bool) -> None:

@@ -49,7 +49,7 @@ function plain(v) {
 }
 // `outward`: from a rounded number to a rounded number.
 function logarithmic(a, low, high, outward = false) {
-  const [symbol, per] = unitOf(a.units, Math.sqrt(low * high));
+  const [symbol, per] = unitOf(a.units, Math.max(Math.sqrt(low * high), Math.min(high, 100 * low)));
   const first = Math.floor(Math.log10(low / per) + 1e-9);
   const last = Math.ceil(Math.log10(high / per) - 1e-9);
   const marks = last - first <= 2 ? [1, 2, 5] : [1];
