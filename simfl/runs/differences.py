@@ -8,7 +8,8 @@ from typing import Any
 from simfl.core.arguments import called
 from simfl.errors import InputError
 from simfl.runs.folder.files import RunFiles
-from simfl.runs.folder.folder import SCENARIO, read_provenance
+from simfl.runs.folder.folder import SCENARIO
+from simfl.runs.folder.json_files import read_provenance
 from simfl.scenario.language.place import flat
 from simfl.scenario.language.yaml import read_yaml
 from simfl.scenario.scenario import Scenario

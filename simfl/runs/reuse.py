@@ -21,14 +21,12 @@ from simfl.runs.folder.folder import (
     SUMMARY,
     is_finished,
     is_run,
-    read_json,
-    read_provenance,
     refuse_torn,
     remove_halves,
     resuming,
-    write_json,
 )
 from simfl.runs.folder.growing_file import PACKED
+from simfl.runs.folder.json_files import read_json, read_provenance, write_json
 from simfl.runs.folder.lock import LOCK, locked
 from simfl.runs.folder.outside import refuse_inside
 from simfl.runs.inputs import changed

@@ -18,10 +18,9 @@ from simfl.runs.folder.folder import (
     given_run,
     is_finished,
     is_run,
-    read_provenance,
     remove_halves,
-    write_json,
 )
+from simfl.runs.folder.json_files import read_provenance, write_json
 from simfl.runs.folder.lock import locked
 from simfl.runs.folder.stages import stages
 from simfl.runs.inputs import changed, contents

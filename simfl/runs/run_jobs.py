@@ -11,7 +11,8 @@ from simfl.core.arguments import called
 from simfl.core.blame import told_of_owner
 from simfl.core.machine.memory import require_room_for_torch
 from simfl.errors import ComponentError, InputError, SimflError
-from simfl.runs.folder.folder import SCENARIO, is_finished, read_provenance
+from simfl.runs.folder.folder import SCENARIO, is_finished
+from simfl.runs.folder.json_files import read_provenance
 from simfl.runs.folder.lock import refuse_locked
 from simfl.runs.job import Job
 from simfl.runs.many import Watch, do_all

@@ -13,14 +13,8 @@ from simfl.core.component import Component
 from simfl.core.files import write_output
 from simfl.core.machine.garbage import few_collections
 from simfl.errors import RunError, SimflError
-from simfl.runs.folder.folder import (
-    PROVENANCE,
-    SUMMARY,
-    is_run,
-    read_provenance,
-    resuming,
-    write_json,
-)
+from simfl.runs.folder.folder import PROVENANCE, SUMMARY, is_run, resuming
+from simfl.runs.folder.json_files import read_provenance, write_json
 from simfl.runs.folder.recorder import Recorder
 from simfl.runs.folder.stages import rule_changes
 from simfl.runs.folder.summary import Summary

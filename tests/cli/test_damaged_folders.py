@@ -119,6 +119,8 @@ def test_what_is_where_checkpoints_belong_is_told_before_training(
             "'totals'",
         ),
         ("export", "provenance.json", '"factors": {}', '"factors": 0.5', "'factors' is not what"),
+        ("report", "provenance.json", '"forks": []', '"forks": [1]', "'forks' is not what"),
+        ("verify", "provenance.json", '"device": ', '"on": ', "it has no 'device'"),
         ("explain", "clients.csv", "\n1,", f"\n{'9' * 40},", "clients.csv can't be read"),
         ("fork", "events.jsonl", '{"t":0.0', '[{"t":0.0', "events.jsonl: line 1: "),
     ],

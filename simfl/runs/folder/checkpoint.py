@@ -17,7 +17,8 @@ import numpy as np
 
 from simfl.core.files import write_output
 from simfl.errors import InputError, RunError
-from simfl.runs.folder.folder import CHECKPOINT, PROVENANCE, SCENARIO, read_json
+from simfl.runs.folder.folder import CHECKPOINT, PROVENANCE, SCENARIO
+from simfl.runs.folder.json_files import read_json
 
 FILE, PREVIOUS = "state.pt", "previous.pt"
 _DIGEST_BYTES = sha256().digest_size

@@ -7,14 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from simfl.errors import InputError
-from simfl.runs.folder.folder import (
-    PROVENANCE,
-    SCENARIO,
-    SUMMARY,
-    is_finished,
-    read_json,
-    resuming,
-)
+from simfl.runs.folder.folder import PROVENANCE, SCENARIO, SUMMARY, is_finished, resuming
+from simfl.runs.folder.json_files import read_json
 from simfl.runs.folder.lock import is_locked
 
 

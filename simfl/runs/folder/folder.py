@@ -1,20 +1,17 @@
 """A run's folder: written as the run goes on, readable after ``kill -9`` at any moment."""
 
-import json
 import os
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from simfl.core.arguments import called, require_kind
-from simfl.core.files import remove_abandoned, write_output
+from simfl.core.files import remove_abandoned
 from simfl.core.words import few
 from simfl.errors import InputError, RunError
 from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.growing_file import PACKED, lines_of
-from simfl.runs.folder.kinds import OF_PROVENANCE, OF_SUMMARY
 
 EVENTS, ROUNDS, CLIENTS = "events.jsonl", "rounds.csv", "clients.csv"
 SCENARIO, PROVENANCE, SUMMARY = "scenario.yaml", "provenance.json", "summary.json"
@@ -22,78 +19,6 @@ REPORT, TRACE = "report.html", "trace.json"
 PAST = "past-*.yaml"
 """Matches `past_names`."""
 CHECKPOINT = "checkpoint"
-
-
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write a JSON file, whole or not at all."""
-    write_output(path, (json.dumps(value, indent=2) + "\n").encode())
-
-
-class _Content(dict[str, Any]):
-    """An object of a JSON file, which is damaged if it lacks what somebody looks up."""
-
-    def __init__(self, path: Path, content: dict[str, Any]) -> None:
-        super().__init__(content)
-        self._path = path
-
-    def __missing__(self, key: str) -> Any:
-        raise InputError(f"{self._path} is damaged: it has no {key!r}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Content, (self._path, dict(self))
-
-
-_CURES = {
-    SUMMARY: "; delete it, and `simfl resume` makes it again",
-    PROVENANCE: "; without it a run can't be told from others: `simfl run` of its scenario with "
-    "--overwrite makes it anew",
-}
-"""What may be done about a damaged file."""
-
-_KINDS = {SUMMARY: OF_SUMMARY, PROVENANCE: OF_PROVENANCE}
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Return what a JSON file holds.
-
-    Raises:
-        InputError: it is missing or damaged; also later, when what it lacks is looked up.
-    """
-    cure = _CURES.get(path.name, "")
-    try:
-        text = path.read_text(encoding="utf-8")
-        content: dict[str, Any] = json.loads(text, object_hook=partial(_Content, path))
-    except OSError as error:
-        raise InputError(f"{path} can't be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is damaged: {error}{cure}") from None
-    if not isinstance(content, dict):
-        raise InputError(f"{path}:1: is no JSON object")
-    for name, is_sound in _KINDS.get(path.name, {}).items():
-        if name in content and not is_sound(content[name]):
-            raise InputError(f"{path} is damaged: {name!r} is not what it should be{cure}")
-    return content
-
-
-_ORIGINS = {"variant": str, "seed": int, "time_only": bool, "device": str, "scenario_sha256": str}
-"""What every run's provenance says, and what kind of thing it is."""
-
-
-def read_provenance(folder: Path) -> dict[str, Any]:
-    """Return how the run in `folder` was made; `forks` is there, if only as an empty list.
-
-    Raises:
-        InputError: it is missing or damaged.
-    """
-    provenance = {"forks": [], **read_json(folder / PROVENANCE)}
-    wrong = [name for name, kind in _ORIGINS.items() if not isinstance(provenance.get(name), kind)]
-    forks = provenance["forks"]
-    sound = isinstance(forks, list) and all(
-        isinstance(fork, dict) and isinstance(fork.get("at_s"), float) for fork in forks
-    )
-    if wrong := [*wrong, *([] if sound else ["forks"])]:
-        raise InputError(f"{folder / PROVENANCE} is damaged: {wrong[0]} is not what it should be")
-    return provenance
 
 
 def remove_halves(folder: Path) -> None:

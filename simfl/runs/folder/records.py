@@ -20,10 +20,9 @@ from simfl.runs.folder.folder import (
     SUMMARY,
     event_lines,
     is_finished,
-    read_json,
-    read_provenance,
 )
 from simfl.runs.folder.growing_file import lines_of
+from simfl.runs.folder.json_files import read_json, read_provenance
 from simfl.runs.folder.policies import Policies, past_scenarios, with_policy
 from simfl.scenario.language.yaml import read_yaml
 

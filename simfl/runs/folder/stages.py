@@ -7,7 +7,8 @@ from typing import Any
 
 from simfl.build.builder import Builder
 from simfl.coordinators.replaying import ReplayingCoordinator
-from simfl.runs.folder.folder import SCENARIO, past_names, read_provenance
+from simfl.runs.folder.folder import SCENARIO, past_names
+from simfl.runs.folder.json_files import read_provenance
 from simfl.scenario import Scenario
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.rounds import RuleChange

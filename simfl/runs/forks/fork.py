@@ -16,14 +16,8 @@ from simfl.core.arguments import called
 from simfl.errors import InputError
 from simfl.runs.folder import checkpoint
 from simfl.runs.folder.eventlog import decode
-from simfl.runs.folder.folder import (
-    EVENTS,
-    SCENARIO,
-    past_names,
-    read_provenance,
-    require_run,
-    resuming,
-)
+from simfl.runs.folder.folder import EVENTS, SCENARIO, past_names, require_run, resuming
+from simfl.runs.folder.json_files import read_provenance
 from simfl.runs.folder.lock import locked
 from simfl.runs.folder.stages import stages
 from simfl.runs.forks.past import shared_past

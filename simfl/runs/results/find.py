@@ -12,11 +12,11 @@ from simfl.runs.folder.folder import (
     PROVENANCE,
     given_run,
     is_run,
-    read_json,
     refuse_torn,
     study_folder,
     usual_place,
 )
+from simfl.runs.folder.json_files import read_json
 from simfl.runs.results.result import RunResult
 
 

@@ -9,7 +9,7 @@ import pytest
 from simfl import Options, run
 from simfl.cli import main
 from simfl.errors import InputError
-from simfl.runs.folder.folder import read_json
+from simfl.runs.folder.json_files import read_json
 from simfl.runs.forks.fork import fork
 from simfl.runs.run import resume
 from simfl.runs.verify import verify

@@ -32,6 +32,12 @@ def _are_targets(value: Any) -> bool:
     return isinstance(value, dict) and all(n is None or _are_numbers(n) for n in value.values())
 
 
+def _are_forks(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(fork, dict) and isinstance(fork.get("at_s"), float) for fork in value
+    )
+
+
 OF_SUMMARY: Kinds = {
     "virtual_time_s": _is_number,
     "rounds": _is(int),
@@ -46,6 +52,10 @@ OF_SUMMARY: Kinds = {
 OF_PROVENANCE: Kinds = {
     "variant": _is(str),
     "seed": _is(int),
+    "time_only": _is(bool),
+    "device": _is(str),
+    "scenario_sha256": _is(str),
+    "forks": _are_forks,
     "log": _is(str),
     "host_s": _is_number,
     "factors": _is(dict),
@@ -53,3 +63,5 @@ OF_PROVENANCE: Kinds = {
     "cautions": _is(list),
     "unpowered": _is(list),
 }
+IN_EVERY_PROVENANCE = ("variant", "seed", "time_only", "device", "scenario_sha256")
+"""What each run's provenance has, however old."""
