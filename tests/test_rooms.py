@@ -10,9 +10,9 @@ import simfl
 
 PACKAGE = Path(simfl.__file__).parent
 ROOMS = [
-    "build", "coordinators", "core", "report", "report/page", "report/plot", "runs", "runs/folder",
-    "runs/results", "scenario", "sim", "sim/networks", "sim/server", "training",
-    "training/executors", "training/kernels",
+    "build", "components/datasets/own", "coordinators", "core", "report", "report/page",
+    "report/plot", "runs", "runs/folder", "runs/results", "scenario", "sim", "sim/networks",
+    "sim/server", "training", "training/executors", "training/kernels",
 ]  # fmt: skip
 
 

@@ -16,25 +16,35 @@ from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
 from simfl.components.datasets.own.as_targets import as_targets
 from simfl.components.datasets.own.rows import FLOAT32, FLOAT64, Rows
+from simfl.components.datasets.own.standardised import standardised
 from simfl.components.datasets.own.tokens import as_tokens, zero_between
 from simfl.core.code import folder_beside
 from simfl.core.component import decided_by_options
 from simfl.core.file_tree import tree_version
 from simfl.core.files import similar_file
 from simfl.core.seeds import Seeds
-from simfl.core.types import Flags
 from simfl.core.units import Percent
 from simfl.errors import InputError
-
-_AT_ONCE = 4096
-"""Rows that are standardised at a time."""
 
 
 @dataclass(frozen=True)
 class _Facts:
+    """What is known of a file.
+
+    Attributes:
+        shape: of an input.
+        classes: how many there are, or outputs.
+        train: samples to train on.
+        clients: natural ones that have some (None: there are none, or chance decides).
+        vocabulary: how many tokens (None: inputs are none).
+        zero_between: whether 0 is a token, not what fills up.
+        ends: the smallest and the largest input.
+        drawn: whether those to test on are drawn.
+    """
+
     shape: tuple[int, ...]
     classes: int
-    train: int | None
+    train: int
     clients: int | None
     vocabulary: int | None
     zero_between: bool
@@ -191,7 +201,7 @@ class OwnDataset(Dataset):
         drawn = rows.test is None and self.test_share > 0
         test = np.zeros(len(rows.label), np.bool_) if rows.test is None else rows.test
         n = int((~test).sum())
-        train = n - round(n * self.test_share) if drawn else n
+        train = n - self._for_testing(n) if drawn else n
         _, classes = as_targets(rows, self.learn, self.source())
         vocabulary, zero = None, False
         if self.tokens:
@@ -212,8 +222,8 @@ class OwnDataset(Dataset):
         if test is None:
             test = np.zeros(len(y), dtype=np.bool_)
             drawn = seeds.stream("data", "test").permutation(len(y))
-            test[drawn[: round(len(y) * self.test_share)]] = True
-        x = _standard(rows.x, ~test) if self.normalise == "standard" else self._inputs(rows)
+            test[drawn[: self._for_testing(len(y))]] = True
+        x = standardised(rows.x, ~test) if self.normalise == "standard" else self._inputs(rows)
         samples = Samples(x[~test], y[~test]), Samples(x[test], y[test])
         if rows.client is None:
             return Corpus(*samples, classes)
@@ -222,28 +232,15 @@ class OwnDataset(Dataset):
         tested = _rows_of(names, rows.client[test]) if rows.test_owned else None
         return Corpus(*samples, classes, _rows_of(names, owners), tested, _as_text(names))
 
+    def _for_testing(self, n: int) -> int:
+        """Return how many of `n` samples are drawn to be tested on."""
+        return round(n * self.test_share)
+
     def _inputs(self, rows: Rows) -> NDArray[Any]:
         """Return `(n, ...)` inputs as they are trained on."""
         if self.tokens:
             return as_tokens(rows.x, self.source())
         return rows.x.astype(np.float32, copy=False)
-
-
-def _standard(x: NDArray[Any], train: Flags) -> NDArray[np.float32]:
-    """Return `x` `(n, ...)` with mean 0 and deviation 1 over `train` `(n,)`.
-
-    Both are taken in float64, which tells times apart.  Of an input that is the same everywhere in
-    `train` only the mean is subtracted.
-    """
-    seen = x[train]
-    mean, deviation = seen.mean(0, dtype=np.float64), seen.std(0, dtype=np.float64)
-    varies = (seen != seen[:1]).any(0) & (deviation > 0)  # sums of equal numbers are rounded
-    mean, per = np.where(varies, mean, x[train.argmax()]), np.where(varies, deviation, 1.0)
-    standard = np.empty(x.shape, dtype=np.float32)
-    for first in range(0, len(x), _AT_ONCE):
-        part = slice(first, first + _AT_ONCE)
-        standard[part] = (x[part] - mean) / per
-    return standard
 
 
 def _as_text(names: NDArray[Any]) -> NDArray[np.str_]:
