@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from simfl.build.shared_data import key_to_share
 from simfl.core.arguments import called
 from simfl.core.blame import told_of_owner
 from simfl.core.machine.memory import require_room_for_torch
@@ -127,7 +128,9 @@ def _do_unfinished(
 
         for check in checks:
             check(lambda _: None)
-        call_all(calls, options.executor_options.get("address"), options.workers)
+        folder = options.data_folder()
+        data = [key_to_share(job.scenario.data, folder) for job in todo]
+        call_all(calls, options.executor_options.get("address"), options.workers, data)
     else:
         do_all(todo, calls, options, watch, listen is not None, checks, checked)
 

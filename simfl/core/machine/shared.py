@@ -55,10 +55,48 @@ class Shared:
             except OSError:  # this process has no room for another file: a byte without one
                 os.write(channel.fileno(), b" ")
 
+    def named(self) -> "Named":
+        """Return by what a process can open it that nothing can be sent to, while this one lives.
+
+        That is one of this machine and this user.
+        """
+        paths = [f"/proc/{os.getpid()}/fd/{file}" for file in self.files]
+        return Named(self.payload, paths, [_identity(file) for file in self.files], self.places)
+
     def close(self) -> None:
         """Close the files; values stay."""
         for file in self.files:
             os.close(file)
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """What another process shares, its files by name.  See `Shared.named`."""
+
+    payload: bytes
+    paths: Sequence[str]
+    identities: Sequence[tuple[int, ...]]
+    places: Sequence[slice]
+
+    def open(self) -> Shared | None:
+        """Return it (None: it can't be had: it is closed, or another machine's or user's)."""
+        files = list[int]()
+        try:
+            for path in self.paths:
+                files.append(os.open(path, os.O_RDWR))
+        except OSError:
+            found = False
+        else:  # in a container the number is another process's
+            found = [_identity(file) for file in files] == list(self.identities)
+        opened = Shared(self.payload, files, self.places)
+        if not found:
+            opened.close()
+        return opened if found else None
+
+
+def _identity(file: int) -> tuple[int, ...]:
+    status = os.fstat(file)
+    return status.st_dev, status.st_ino, status.st_size
 
 
 def receive_shared(channel: Connection) -> Shared | None:

@@ -3,8 +3,10 @@
 import errno
 import multiprocessing
 import os
+import pickle
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,3 +95,22 @@ def test_without_such_files_nothing_is_shared(monkeypatch: pytest.MonkeyPatch) -
     before = open_files()
     assert share(value()) is None
     assert open_files() == before
+
+
+def test_what_is_shared_can_be_had_by_name_while_it_is_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ray's processes can be sent nothing but a name."""
+    whole = shared_value()
+    named = pickle.loads(pickle.dumps(whole.named()))
+    before = open_files()
+    opened = named.open()
+    assert opened is not None
+    for name, array in opened.value().items():
+        np.testing.assert_array_equal(array, value()[name])
+    opened.close()
+    another = replace(named, identities=[(0, 0, 0)] * len(named.paths))
+    assert another.open() is None  # where that number is another process's
+    assert open_files() == before
+    whole.close()
+    assert named.open() is None

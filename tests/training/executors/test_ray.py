@@ -181,6 +181,26 @@ def test_variants_and_seeds_run_at_once_into_the_same_folders(cluster, tmp_path,
     assert not Path("never").exists()
 
 
+@slow
+@quiet
+def test_several_runs_have_their_samples_loaded_once(cluster, tmp_path, monkeypatch):
+    """Each loaded them by itself, however large they were."""
+    monkeypatch.setattr("simfl.build.shared_data.SHARED_BYTES", 1)
+    told = tmp_path / "told"
+    data = {
+        "data": {"dataset": {"name": "tests.counted_data:Counted", "told": str(told)}},
+        "model": "logistic_regression",
+        "fleet": {"count": 4},
+        "rounds": {"stop": {"rounds": 1}},
+        "seeds": [0, 1, 2],
+    }
+    options = Options(executor="ray", executor_options={"address": cluster.address})
+    spread = run(Scenario.from_dict(data), tmp_path / "spread", options)
+    assert told.read_text().split() == ["loaded"]
+    alone = run(Scenario.from_dict(data), tmp_path / "alone")
+    assert [one.summary for one in spread] == [other.summary for other in alone]
+
+
 def test_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)  # nothing is half imported for the next test
     with pytest.raises(InputError, match=r"pip install 'simfl\[ray\]'"):
