@@ -74,12 +74,16 @@ def test_sessions_in_step_with_half_hours_are_not_all_or_nothing(tmp_path: Path)
 
 
 def test_groups_that_are_there_by_turns_are_never_there_at_once(tmp_path: Path) -> None:
-    weeks = []
+    weeks, schedules = [], []
     for start in (0, 600):
         (tmp_path / f"{start}.csv").write_text(f"device,start_s,end_s\na,{start},{start + 600}\n")
         options = {"name": "trace", "file": f"{start}.csv", "period": "20 min", "shift": False}
         schedule = availabilities.parse(options).schedule(300, "g", Seeds(0), tmp_path)
         weeks.append(week_of(schedule, 300))
+        schedules.append((schedule, 300))
+    for some in (schedules, schedules[1:]):  # of whom 300 are there at once, or after ten minutes
+        assert soon_there(some, 300)
+        assert not soon_there(some, 301)
     assert most_at_once(weeks) == pytest.approx(300)
     np.testing.assert_allclose(weeks[0].share + weeks[1].share, 1.0)
     assert quorum(weeks, None, 700) == 600  # with all who ever come a round begins, if they do
