@@ -1,5 +1,8 @@
 """Largest remainders."""
 
+from fractions import Fraction
+from math import floor
+
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -44,17 +47,34 @@ def test_a_share_between_two_numbers_is_rounded_as_asked() -> None:
         assert whole_share(0.5, 2 * half + 1, up=True) == half + 1
 
 
+def in_fractions(seats: int, sizes: list[int]) -> list[int]:
+    """Return the same seats as `apportion_seats`, one after the other and exactly."""
+    quotas = [Fraction(seats * size, sum(sizes)) for size in sizes]
+    shares, places = [floor(quota) for quota in quotas], range(len(sizes))
+    left = seats - sum(shares)
+    for place in sorted(places, key=lambda i: shares[i] - quotas[i])[:left]:
+        shares[place] += 1
+    if seats >= len(sizes):
+        for poor in [i for i in places if not shares[i]]:
+            giver = max((i for i in places if shares[i] > 1), key=lambda i: shares[i] - quotas[i])
+            shares[giver], shares[poor] = shares[giver] - 1, 1
+    return shares
+
+
 @settings(max_examples=200)
-@given(sizes=st.lists(st.integers(1, 500), min_size=1, max_size=12), share=st.floats(0, 1))
-def test_seats_add_up_and_everybody_has_one_if_there_are_enough(
-    sizes: list[int], share: float
-) -> None:
+@given(
+    sizes=st.lists(st.integers(1, 5) | st.integers(1, 500), min_size=1, max_size=12),
+    share=st.floats(0, 1),
+)
+@example(sizes=[1, 1, 1, 40, 33, 9], share=0.08)
+def test_seats_are_those_of_largest_remainders(sizes: list[int], share: float) -> None:
     total = np.array(sizes)
     budget = round(share * total.sum())
     seats = apportion_seats(budget, total)
     assert seats.sum() == budget
     assert (seats <= total).all()
     assert (seats >= (budget >= len(sizes))).all()
+    assert seats.tolist() == in_fractions(budget, sizes)
 
 
 def test_apportionment_by_hand() -> None:
