@@ -22,7 +22,8 @@ def poisoned(
 ) -> ClientData:
     """Return `data` with the training labels that some clients take for the right ones.
 
-    What they keep aside for their local loss keeps its labels.
+    What they keep aside for their local loss keeps its labels.  Of an attack that begins later the
+    wrong labels lie behind the others, with inputs of their own: O(n) memory for so many samples.
 
     Args:
         data: who holds which samples.
@@ -40,7 +41,9 @@ def poisoned(
         raise InputError(f"attack {attack.name!r} needs samples that are held in memory")
     everybodys = np.concatenate([*data.train_rows, *data.validation_rows])
     holders = np.bincount(everybodys, minlength=len(data.samples))
-    labels = data.samples.y.copy()
+    labels, begins_later = data.samples.y.copy(), attack.from_round > 1
+    later, wrong_labels = dict(data.later), list[Ids]()
+    copied = list[Ids]()
     for client in clients:
         rows = data.train_rows[client]
         if (holders[rows] > 1).any():
@@ -52,8 +55,18 @@ def poisoned(
             own = read_only(labels[rows])
             wrong = attack.relabel(own, classes, seeds.stream("attack", "labels", client))
             _check(wrong, len(rows), classes)
-        labels[rows] = wrong
-    return replace(data, samples=Samples(data.samples.x, labels))
+        if begins_later:
+            first = len(labels) + sum(map(len, copied))
+            later[client] = attack.from_round, np.arange(first, first + len(rows))
+            copied.append(rows)
+            wrong_labels.append(wrong)
+        else:
+            labels[rows] = wrong
+    x = data.samples.x
+    if copied:
+        x = np.concatenate([x, x[np.concatenate(copied)]])
+        labels = np.concatenate([labels, *wrong_labels]).astype(labels.dtype)
+    return replace(data, samples=Samples(x, labels), later=later)
 
 
 def _check(labels: Ids, n: int, classes: int) -> None:

@@ -88,7 +88,7 @@ class ProbeAnswers:
         batch = None
         if probe.samples is not None:
             batch = MiniBatch(probe.samples, self._seeds.number("minibatch", *moment(view)))
-        return self._executor.measure(probe.report, model, ids, batch)
+        return self._executor.measure(probe.report, model, ids, batch, view.round)
 
     def _try(self, results: Sequence[WorkResult], view: View) -> None:
         """Make a trial's model: as in a round, whoever diverged has no say, unless all did."""

@@ -86,7 +86,7 @@ class UpdatePath:
         It knows the model that it was sent, and nothing of those made since.  Who forges does not
         ask.
         """
-        if any(order.client in clients for clients, _ in self.forgers):
+        if any(_attacks(attack, clients, order) for clients, attack in self.forgers):
             return True
         with blaming(self.filter, f"judging the update of client {order.client}"):
             kept = self.filter.keep(update, self.changes.get(order.base), order.round)
@@ -104,7 +104,8 @@ class UpdatePath:
         """
         told = list(results)
         for clients, attack in self.forgers:
-            own = [i for i, result in enumerate(results) if result.order.client in clients]
+            orders_of = enumerate(result.order for result in results)
+            own = [i for i, order in orders_of if _attacks(attack, clients, order)]
             own.sort(key=lambda i: results[i].order.key)
             honest = [results[i].params - bases[i] for i in own]
             orders = [results[i].order for i in own]
@@ -162,6 +163,11 @@ class UpdatePath:
         """Forget the changes up to versions that are not `needed`; the last one always is."""
         needed = needed if self.filter.stage == "client" else {max(needed)}
         self.changes = {v: change for v, change in self.changes.items() if v in needed}
+
+
+def _attacks(attack: Attack, clients: range, order: WorkOrder) -> bool:
+    """Return whether one of `clients`, which are to attack, does so with this order."""
+    return order.client in clients and order.round >= attack.from_round
 
 
 def _forged(

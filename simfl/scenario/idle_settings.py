@@ -63,6 +63,9 @@ def _of_fleet(scenario: Scenario) -> Iterator[Setting]:
         stays = group.availability.name == "always" and group.battery is None
         idle = group.on_offline != "abort" and stays
         yield ("fleet", index, "on_offline"), idle, "its devices are always online"
+        rounds = scenario.rounds.stop.rounds or math.inf
+        never = group.attack is not None and group.attack.from_round > rounds
+        yield ("fleet", index, "attack"), never, f"the run ends with round {rounds:g}, before it"
 
 
 def _of_weights(model: Model) -> Iterator[Setting]:

@@ -101,7 +101,18 @@ FILTERS: st.SearchStrategy[Any] = st.sampled_from(
     ["none", "none", {"name": "cmfl", "threshold": 0.55}]
 )
 ATTACKS: st.SearchStrategy[Any] = st.sampled_from(
-    [None, None, None, "sign_flip", "gaussian", "a_little_is_enough", "inner_product", "label_flip"]
+    [
+        None,
+        None,
+        None,
+        "sign_flip",
+        "gaussian",
+        "a_little_is_enough",
+        "inner_product",
+        "label_flip",
+        {"name": "sign_flip", "from_round": 2},
+        {"name": "label_flip", "share": {"min": "20%", "max": "80%"}, "from_round": 2},
+    ]
 )
 WORKLOADS: st.SearchStrategy[Any] = st.sampled_from(
     ["full", "full", "partial_epochs", "coreset", {"name": "coreset", "method": "random"}]

@@ -1,7 +1,7 @@
 """Client data in memory: a data set, dealt."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ class Partitioned(ClientData):
         validation_rows: per client the rows that it only measures its local loss on.
         classes: number of classes; None: labels are not counted.
         names: see `ClientData`.
+        later: by client the round from which it trains on other rows, as many, and which.
     """
 
     samples: Samples
@@ -34,6 +35,7 @@ class Partitioned(ClientData):
     validation_rows: Sequence[Ids]
     classes: int | None = None
     names: NDArray[np.str_] | None = None
+    later: Mapping[int, tuple[int, Ids]] = field(default_factory=dict)
 
     @cached_property
     def x(self) -> "torch.Tensor":
@@ -55,7 +57,7 @@ class Partitioned(ClientData):
         They are sent tensors, which all processes of a machine can share.
         """
         rows = self.train_rows, self.validation_rows
-        return _received, (type(self), self.x, self.y, *rows, self.classes)
+        return _received, (type(self), self.x, self.y, *rows, self.classes, self.later)
 
     @cached_property
     @override
@@ -80,13 +82,30 @@ class Partitioned(ClientData):
 
     @override
     def validation(self, clients: Sequence[int]) -> Cohort:
+        return self.validation_in(clients, 0)
+
+    @override
+    def altered(self, client: int, round_: int) -> bool:
+        return client in self.later and round_ >= self.later[client][0]
+
+    @override
+    def training_in(self, clients: Sequence[int], rounds: Sequence[int]) -> Cohort:
+        if not self.later:
+            return self.training(clients)
+        rows = [self._rows(client, at) for client, at in zip(clients, rounds, strict=True)]
+        return Cohort(self.x, self.y, rows)
+
+    @override
+    def validation_in(self, clients: Sequence[int], round_: int) -> Cohort:
         rows = [
-            self.validation_rows[client]
-            if len(self.validation_rows[client])
-            else self.train_rows[client]
+            aside if len(aside := self.validation_rows[client]) else self._rows(client, round_)
             for client in clients
         ]
         return Cohort(self.x, self.y, rows)
+
+    def _rows(self, client: int, round_: int) -> Ids:
+        """Return `(n_k,)` the rows that a client trains on in a round."""
+        return self.later[client][1] if self.altered(client, round_) else self.train_rows[client]
 
     @override
     def everybodys(self) -> Samples:
@@ -103,5 +122,7 @@ def _received(
     train_rows: Sequence[Ids],
     validation_rows: Sequence[Ids],
     classes: int | None,
+    later: Mapping[int, tuple[int, Ids]],
 ) -> Partitioned:
-    return kind(Samples(x.numpy(), y.numpy()), train_rows, validation_rows, classes)
+    samples = Samples(x.numpy(), y.numpy())
+    return kind(samples, train_rows, validation_rows, classes, later=later)

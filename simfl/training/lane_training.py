@@ -43,7 +43,8 @@ class LaneTraining:
         orders = batch.orders
         self._task, self._orders, self._bases = task, orders, batch.bases
         self._program = program_of(task)
-        self._cohort = task.data.training([order.client for order in orders])
+        clients, rounds = [order.client for order in orders], [order.round for order in orders]
+        self._cohort = task.data.training_in(clients, rounds)
         self._x = self._program.to_device(self._cohort.x)
         self._y = self._program.to_device(self._cohort.y)
         models = {
@@ -150,7 +151,8 @@ class LaneTraining:
             params: `(p,)` the model that features are taken from, where they are not the inputs.
         """
         kind = coreset.uses(self._program.convex)
-        key = (order.client, order.plan.coreset_size)
+        altered = self._task.data.altered(order.client, order.round)
+        key = (order.client, order.plan.coreset_size, altered)
         if kind == "inputs" and key in self._task.static_coresets:
             return self._task.static_coresets[key]
         # Features that no training changes: chosen once, whichever participation is the first.
@@ -192,7 +194,8 @@ class LaneTraining:
                 extras[name] = mean_gradient(self._program, loss, self._x[rows], self._y[rows])
             elif name == "loss":
                 order = self._orders[lane]
-                [mean] = measure(self._task, "loss", self._bases[order.base], [order.client])
+                model = self._bases[order.base]
+                [mean] = measure(self._task, "loss", model, [order.client], round_=order.round)
                 extras[name] = np.array(mean, dtype=np.float32)
             elif name == "squared_loss":
                 with np.errstate(over="ignore"):  # of a client that diverged

@@ -32,8 +32,9 @@ def measure(
     params: Params,
     clients: Sequence[int],
     batch: MiniBatch | None = None,
+    round_: int = 1,
 ) -> NDArray[np.float64]:
-    """Return what `clients` report of the model `params` `(p,)`, in eval mode.
+    """Return what `clients` report in a round of the model `params` `(p,)`, in eval mode.
 
     Returns:
         for `loss` `(m,)` mean losses on their validation part; for `fc1_profile` `(m, d)` mean
@@ -50,18 +51,22 @@ def measure(
     for first in range(0, len(clients), CLIENTS):
         asked = [int(client) for client in clients[first : first + CLIENTS]]
         if report == "loss":
-            cohort = task.data.validation(asked)
+            cohort = task.data.validation_in(asked, round_)
             if batch is not None:
                 looked_at = [batch.rows(*held) for held in zip(asked, cohort.rows, strict=True)]
                 cohort = replace(cohort, rows=looked_at)
             parts.append(_losses(program, model, loss, cohort))
         elif report == "fc1_profile":
-            parts.append(_profiles(program, task.data.training(asked)))
+            parts.append(_profiles(program, _training(task, asked, round_)))
         elif report == "gradient":
-            parts.append(_gradients(program, loss, task.data.training(asked)))
+            parts.append(_gradients(program, loss, _training(task, asked, round_)))
         else:
             raise InputError(f"no model can be measured for {report!r} without training")
     return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _training(task: Task, clients: Sequence[int], round_: int) -> Cohort:
+    return task.data.training_in(clients, [round_] * len(clients))
 
 
 def mean_gradient(

@@ -35,8 +35,9 @@ class Task:
         device: torch device that computes.
         frozen: `(f,)` the parameters of the model that are not trained.
         seed: of what is drawn once per run, such as the start of a static coreset.
-        static_coresets: (client, size) -> rows and weights, filled in as they are chosen: coresets
-            of raw inputs do not depend on the model (FedCore, section 4.3).
+        static_coresets: (client, size, whether its data are altered) -> rows and weights, filled in
+            as they are chosen: coresets of raw inputs do not depend on the model (FedCore, section
+            4.3).
     """
 
     model: Model
@@ -52,7 +53,7 @@ class Task:
         default_factory=lambda: np.zeros(0, np.float32), repr=False, compare=False
     )
     seed: int = 0
-    static_coresets: dict[tuple[int, int], tuple[Ids, Floats]] = field(
+    static_coresets: dict[tuple[int, int, bool], tuple[Ids, Floats]] = field(
         default_factory=dict, repr=False, compare=False
     )
 

@@ -1,5 +1,6 @@
 """Whole runs in which some devices attack: who is hurt by it, what it costs, and what can't be."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from simfl import Options
 from simfl.build.poisoned import poisoned
+from simfl.components.attacks.base import attacks
 from simfl.components.attacks.label_flip import LabelFlip
 from simfl.components.datasets.clients import Samples
 from simfl.core.seeds import Seeds
@@ -54,6 +56,26 @@ def test_wrong_labels_are_learned_from_and_never_judged_by(run_tiny: RunTiny) ->
     changes = {**wrong, "training.epochs": 8, "training.optimizer": {"name": "sgd", "lr": 0.1}}
     for on in ("test", "train"):
         assert run_tiny({**changes, "evaluation.on": on}).rounds["accuracy"].iloc[-1] < 0.06
+
+
+@pytest.mark.parametrize("attack", attacks.names())
+def test_until_an_attack_begins_all_are_honest(run_tiny: RunTiny, attack: str) -> None:
+    everybody = {"rounds.clients": 8}
+    honest, early, late = [
+        run_tiny({**fleet(own), **everybody}).rounds["loss"].to_numpy()
+        for own in (None, attack, {"name": attack, "from_round": 3})
+    ]
+    assert (late[:2] == honest[:2]).all()
+    assert (late[2:] != honest[2:]).all()
+    assert (early != honest).all()
+
+
+def test_until_an_attack_begins_its_devices_ask_their_filter(run_tiny: RunTiny) -> None:
+    withheld = {"training.filter": {"name": "cmfl", "threshold": 1}}
+    late = run_tiny({**withheld, **fleet({**FLIP, "from_round": 3}), "rounds.clients": 8}).clients
+    bad = late["client"] >= 5
+    assert set(late["outcome"][bad & (late["round"] == 2)]) == {"filtered"}
+    assert set(late["outcome"][bad & (late["round"] == 3)]) == {"arrived"}
 
 
 @pytest.mark.parametrize("attack", [FLIP, "a_little_is_enough", "gaussian"])
@@ -103,6 +125,26 @@ def test_labels_are_wrong_with_attackers_only() -> None:
     right = np.arange(12) % 4
     assert np.array_equal(data.samples.y, right), "the data set's own labels were changed"
     assert wrong.samples.y.tolist() == np.where(np.arange(12) % 3, 3 - right, right).tolist()
+
+
+def test_labels_that_are_wrong_later_lie_behind_the_right_ones() -> None:
+    data = data_of([[0, 3, 6, 9], [1, 4, 7, 10], [2, 5, 8, 11]])
+    late = LabelFlip(from_round=3)
+    wrong = poisoned(poisoned(data, [1], late, 4, Seeds(0)), [2], LabelFlip(), 4, Seeds(0))
+    sent = pickle.loads(pickle.dumps(wrong))
+    right = np.arange(12) % 4
+    for told in (wrong, sent):
+        cohort = told.training_in([0, 1, 1, 2], [9, 2, 3, 1])
+        labels = [cohort.y[rows].tolist() for rows in cohort.rows]
+        flipped = 3 - right
+        assert labels == [
+            right[0::3].tolist(), right[1::3].tolist(), flipped[1::3].tolist(),
+            flipped[2::3].tolist(),
+        ]  # fmt: skip
+        at = [told.validation_in([1], round_) for round_ in (2, 3)]
+        assert [own.y[own.rows[0]].tolist() for own in at] == labels[1:3]
+        assert [told.altered(1, round_) for round_ in (2, 3)] == [False, True]
+        assert told.sizes.tolist() == [4, 4, 4]
 
 
 def test_labels_of_samples_that_others_have_too_can_not_be_wrong() -> None:

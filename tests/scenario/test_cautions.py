@@ -266,6 +266,8 @@ RANDOM = {"workload": {"name": "coreset", "method": "random", "feature_cost": 0.
 PAUSES = {"count": 8, "on_offline": "pause"}
 OUTAGES = {"name": "on_off", "on": "1 min", "off": "1 min"}
 JITTERS = {"count": 8, "link_jitter": {"sigma": 0.5}}
+LATE = {"count": 8, "attack": {"name": "sign_flip", "from_round": 5}}
+"""Of rounds of which there are four."""
 TRIMMED = {"aggregation": "trimmed_mean"}
 BUFFERED = {"aggregation": "fedbuff"}
 
@@ -284,6 +286,7 @@ BUFFERED = {"aggregation": "fedbuff"}
         ({}, {"fleet": PAUSES}, "fleet[0].on_offline"),
         ({}, {"fleet": JITTERS}, "fleet[0].link_jitter"),
         ({}, TRIMMED, "aggregation.trim"),
+        ({}, {"fleet": LATE}, "fleet[0].attack"),
     ],
 )
 def test_what_is_set_in_vain_is_told(policy: Any, changes: dict[str, Any], idle: str) -> None:
@@ -307,6 +310,7 @@ def test_what_is_set_in_vain_is_told(policy: Any, changes: dict[str, Any], idle:
         ({}, {"fleet": JITTERS | {"uplink": "1 Mbit/s"}}),
         ({}, {"aggregation": {"name": "trimmed_mean", "trim": "25%"}}),
         ({"deadline": "9 s", "late": "carry"}, TRIMMED),
+        ({}, {"fleet": LATE | {"attack": {"name": "sign_flip", "from_round": 4}}}),
     ],
 )
 def test_what_may_have_an_effect_is_not(policy: Any, changes: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """The seam of attacks: what the devices of a group do against the model that they are to improve.
 
-An attack overrides one or more of these; who attacks takes as long, and sends as much, as others:
+An attack overrides one or more of these; who attacks takes as long, and sends as much, as others.
+What was asked of a device before round `from_round` is done honestly.
 
 - `relabel`: once, before the first round: what its devices train on instead.  The losses and
   gradients that they tell are of these, but for losses on what they keep aside
@@ -17,6 +18,7 @@ honest training, and so is a gradient that a selector asks for.
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from simfl.core.component import Component
 from simfl.core.registry import Registry
@@ -28,6 +30,13 @@ Update = NDArray[np.float32]
 
 class Attack(Component):
     """What is wrong with the devices of a group."""
+
+    from_round: int = Field(
+        1,
+        ge=1,
+        description="round that its devices attack from; until then they are as others are (where "
+        "updates are aggregated as they come: of work begun at the model of so many aggregations)",
+    )
 
     def relabel(self, labels: Ids, classes: int, rng: Rng) -> Ids:
         """Return `(n,)` what a device takes for the classes of its training samples.

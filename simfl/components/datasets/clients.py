@@ -88,6 +88,18 @@ class ClientData(ABC):
         """
         return self.training(clients)
 
+    def altered(self, client: int, round_: int) -> bool:
+        """Return whether what a client trains on is another thing in a round than at the start."""
+        return False
+
+    def training_in(self, clients: Sequence[int], rounds: Sequence[int]) -> Cohort:
+        """Return what these clients train on in the round that stands beside each."""
+        return self.training(clients)
+
+    def validation_in(self, clients: Sequence[int], round_: int) -> Cohort:
+        """Return what these clients measure their local loss on in a round."""
+        return self.validation(clients)
+
     @abstractmethod
     def everybodys(self) -> Samples:
         """Return all training samples, each once.

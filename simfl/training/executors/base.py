@@ -107,6 +107,7 @@ class Executor(Component, ABC):
         params: Params,
         clients: Sequence[int],
         batch: MiniBatch | None = None,
+        round_: int = 1,
     ) -> NDArray[np.float64]:
         """Return what `clients` report of the model `params` (`loss`, `fc1_profile`, `gradient`).
 
@@ -117,6 +118,7 @@ class Executor(Component, ABC):
             params: `(p,)` at which model.
             clients: who.
             batch: losses on a random mini-batch only (None: on all that each client holds for it).
+            round_: in which round: an attack may begin with one.
 
         Returns:
             `(m,)` mean losses on their validation part, or `(m, d)` profiles or gradients of their
@@ -125,7 +127,7 @@ class Executor(Component, ABC):
         from simfl.training.measure import measure
 
         with blaming_code_of(self.task.code, f"measuring {report} of clients {list(clients)}"):
-            return measure(self.task, report, params, clients, batch)
+            return measure(self.task, report, params, clients, batch, round_)
 
     def evaluate(
         self, task: "Task", params: Params, x: "torch.Tensor", y: "torch.Tensor"

@@ -46,7 +46,7 @@ class Straight(Inline):
 
 
 class Estimates(Inline):
-    def measure(self, report, params, clients, batch=None):
+    def measure(self, report, params, clients, batch=None, round_=1):
         return super().measure(report, params, clients)
 
 

@@ -59,8 +59,8 @@ class Adversarial(Executor):
                 found.update(zip(piece.tolist(), results, strict=True))
         return [found[at] for at in range(n)]
 
-    def measure(self, report, params, clients, batch=None):
-        return self._inner.measure(report, params, clients, batch)
+    def measure(self, report, params, clients, batch=None, round_=1):
+        return self._inner.measure(report, params, clients, batch, round_)
 
 
 def task_of(name):
