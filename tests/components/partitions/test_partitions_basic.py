@@ -75,6 +75,21 @@ def test_dirichlet_deals_everything_and_keeps_the_minimum(balanced, deal):
     assert_disjoint(dealt)
 
 
+def test_what_small_clients_are_given_comes_from_whoever_is_the_largest_by_then(labelled, deal):
+    source, clients = labelled([300] * 4), 20
+    before = deal("dirichlet", source, clients, alpha=0.1, min_samples=0)
+    left, gifts = [len(rows) for rows in before], [0] * clients
+    for client in range(clients):
+        while len(before[client]) + gifts[client] < 25:
+            left[max(range(clients), key=lambda c: (left[c], -c))] -= 1
+            gifts[client] += 1
+    after = deal("dirichlet", source, clients, alpha=0.1, min_samples=25)
+    assert list(map(len, after)) == np.add(left, gifts).tolist()
+    assert sum(gifts) > 100
+    kept = [np.isin(now, old).sum() for now, old in zip(after, before, strict=True)]
+    assert kept == left
+
+
 @pytest.mark.parametrize("alpha", [0.1, 1.0, 10.0])
 def test_dirichlet_shares_have_the_variance_of_their_distribution(alpha, balanced, deal):
     """A share of Dir(a, .., a) over N clients has mean 1/N, variance (1/N)(1-1/N)/(N a + 1)."""
