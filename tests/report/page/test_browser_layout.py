@@ -20,17 +20,19 @@ from tests.tiny import TINY
 pytestmark = NEEDS_CHROMIUM
 
 
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("width", [1280, 400, 320])
 def test_nothing_is_cut(width: int, page: Path, tmp_path: Path) -> None:
     play = """const wide = document.documentElement;
     return {cut: wide.scrollWidth - wide.clientWidth,
       told: [...document.querySelectorAll(".plot, .scroll")].every(box =>
         getComputedStyle(box).backgroundAttachment.includes("local")),
+      curves: simfl.figures.filter(f => f.chart && f.plot.scrollWidth > f.plot.clientWidth).length,
       empty: simfl.figures.filter(f => !f.plot.querySelector("svg path, svg rect")).length,
       small: simfl.figures.flatMap(f => [...f.plot.querySelectorAll("svg")]).map(svg =>
         svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)};"""
     found = read(page, play, tmp_path, width)
     assert found["cut"] <= 0
+    assert found["curves"] == 0
     assert found["told"]  # by a shadow, where there is more to scroll to
     assert found["empty"] == 0
     assert min(found["small"]) > 0.85  # letters stay as large as they were meant

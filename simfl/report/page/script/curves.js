@@ -4,6 +4,7 @@ const shownOf = (chart, state) => chart.series.filter((_, i) => !state.hidden.ha
 const nameOf = (one, line) =>
   line.seed === undefined || one.runs.length < 2 ? one.name : `${one.name}, seed ${line.seed}`;
 const TOLD = 14;  // so many lines are told of under the pointer
+const LEAST = 240;  // pixels of a picture's width
 let clips = 0;
 
 function lines(chart, state, one) {
@@ -52,10 +53,11 @@ function picture(chart, state, width, height, focus, first) {
   const ends = [x, y].filter(a => a.ticks.length)
     .map(a => `${a.label} from ${a.ticks[0][1]} to ${a.ticks[a.ticks.length - 1][1]}`);
   const about = `viewBox="0 0 ${width} ${height}" width="${width}" role="img"`;
+  const letters = heading ? Math.floor(chart.heading * width / chart.small[0]) : 0;
   const inside = curves(chart, state, view, focus, first);
   const svg = `<svg ${about} aria-label="${esc(title)}">`
     + `<desc>${esc(`Axes: ${ends.join(", ")}.`)}</desc>`
-    + frame(view, heading && shortened(heading, chart.heading)) + marks(chart, state, view)
+    + frame(view, shortened(heading, letters)) + marks(chart, state, view)
     + clipped(view, state.zoom || x.log || y.log, inside) + "</svg>";
   return {svg, x, y, left: view.left, width, height, focus};
 }
@@ -154,8 +156,8 @@ function draw(figure) {
   const {chart, state, plot} = figure;
   const small = chart.small && !state.together;
   plot.classList.toggle("small", Boolean(small));
-  const room = Math.min(chart.size[0], plot.clientWidth || chart.size[0]);
-  const [width, height] = small ? chart.small : [Math.max(300, room), chart.size[1]];
+  const [most, height] = small ? chart.small : chart.size;
+  const width = Math.max(LEAST, Math.min(most, plot.clientWidth || most));
   figure.pictures = fociOf(chart, state, small)
     .map((focus, i) => picture(chart, state, width, height, focus, i === 0));
   const held = [...plot.children].indexOf(document.activeElement);

@@ -127,8 +127,9 @@ function fit() {
     if (!room) continue;
     if (!f.chart) {
       if (!f.node.classList.contains("large")) f.zooms.forEach(zoom => zoom.fit(room));
-    } else if (!f.chart.small || f.state.together) {
-      const whole = f.chart.size[0], now = f.pictures ? f.pictures[0].width : whole;
+    } else {
+      const [whole] = f.chart.small && !f.state.together ? f.chart.small : f.chart.size;
+      const now = f.pictures && f.pictures.length ? f.pictures[0].width : whole;
       if (room < now - 4 || (now < whole && room > now + 4)) draw(f);
     }
   }
