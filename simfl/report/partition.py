@@ -8,9 +8,12 @@ from numpy.typing import NDArray
 from simfl.core.labels import skew
 from simfl.core.types import Floats
 from simfl.core.words import numbered
+from simfl.report.width import hanging
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+SKEW = "skew: L1 distance of a client's label distribution from the whole federation's, 0 to 2"
 
 
 def summary(counts: NDArray[np.int64]) -> str:
@@ -24,7 +27,7 @@ def summary(counts: NDArray[np.int64]) -> str:
         _line("samples", sizes),
         _line("labels", (counts > 0).sum(axis=1)),
         _line("skew", distances, digits=3) if len(distances) else "skew      no samples",
-        "skew: L1 distance of a client's label distribution from the whole federation's, 0 to 2",
+        hanging(SKEW, 6),
     ]
     return "\n".join(lines)
 

@@ -157,11 +157,16 @@ def test_fleet_and_partition_draw_pictures(
         assert "<svg" in out.read_text()
 
 
-def test_partition_as_text(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_partition_as_text(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line of it was longer than a terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "60")
     assert main(["partition", str(file)]) == 0
     out = capsys.readouterr().out
     assert out.startswith("30 clients, ")
-    assert "skew" in out
+    assert "skew: L1 distance" in out
+    assert max(map(len, out.splitlines())) <= 60
 
 
 def test_partition_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
