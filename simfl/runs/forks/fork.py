@@ -1,10 +1,12 @@
 """Making forks: of each run a folder that is ready to be resumed, or none of several."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -16,7 +18,14 @@ from simfl.core.arguments import called
 from simfl.errors import InputError
 from simfl.runs.folder import checkpoint
 from simfl.runs.folder.eventlog import decode
-from simfl.runs.folder.folder import EVENTS, SCENARIO, past_names, require_run, resuming
+from simfl.runs.folder.folder import (
+    EVENTS,
+    SCENARIO,
+    event_lines,
+    past_names,
+    require_run,
+    resuming,
+)
 from simfl.runs.folder.json_files import read_provenance
 from simfl.runs.folder.lock import locked
 from simfl.runs.folder.stages import stages
@@ -135,23 +144,24 @@ def _plan(
     """Return a fork that can be made, of which nothing is written yet; see `fork`."""
     require_run(folder)
     provenance, before = read_provenance(folder), stages(folder)
-    at_s, past = shared_past(folder, at_s, before[-1][0])
+    at_s, events = shared_past(folder, at_s, before[-1][0])
     scenario = Scenario.load(folder / SCENARIO, changes)
     if isinstance(scenario.data.dataset, Elsewhere):
         raise InputError(f"{folder} is of another program's clients, and can't be forked")
-    refuse_another_past(before[-1][1], scenario, at_s, [decode(line) for line in past])
+    refuse_another_past(before[-1][1], scenario, at_s, lambda: map(decode, _past(folder, events)))
     name = f"{provenance['variant']}-fork" if name is None else name
     refuse({name: scenario}, trains=not provenance["time_only"])
     name = _folder_name(name)
     forked = _beside(folder, name)
-    log = "".join(f"{line}\n" for line in past).encode()
+    log = BytesIO()
+    log.writelines(f"{line}\n".encode() for line in _past(folder, events))
     origin = {
         "of": str(folder),
         "variant": provenance["variant"],
         "at_s": at_s,
         "set": list(changes),
-        "events": len(past),
-        "events_sha256": sha256(log).hexdigest(),
+        "events": events,
+        "events_sha256": sha256(log.getbuffer()).hexdigest(),
         "scenario_sha256": provenance["scenario_sha256"],
     }
     _refuse_what_is_there(folder, forked, overwrite)
@@ -159,7 +169,13 @@ def _plan(
     files = dict(zip(past_names(len(scenarios)), scenarios, strict=True))
     own = forked_provenance(provenance, origin, name, scenario, before[-1][1])
     same = scenario.to_yaml() == before[-1][1].to_yaml()
-    return _Plan(folder, forked, {**files, EVENTS: log}, len(past), scenario, own, same)
+    files[EVENTS] = log.getvalue()
+    return _Plan(folder, forked, files, events, scenario, own, same)
+
+
+def _past(folder: Path, events: int) -> Iterator[str]:
+    """Yield the first so many lines of a run's log."""
+    return islice(event_lines(folder), events)
 
 
 def _beside(folder: Path, name: str) -> Path:

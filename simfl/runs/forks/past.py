@@ -9,8 +9,8 @@ from simfl.runs.folder.files import RunFiles
 from simfl.runs.folder.folder import event_lines, event_of
 
 
-def shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list[str]]:
-    """Return when a fork begins, and the lines of the log of the run in `folder` up to then.
+def shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, int]:
+    """Return when a fork begins, and how many events of the run in `folder` are its past.
 
     Args:
         folder: of the run.
@@ -23,8 +23,8 @@ def shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list[
     if (log := RunFiles(folder).log) != "full":
         recorded = called(f"--log {log}", f"log={log!r}")
         raise InputError(f"{folder} was recorded with {recorded}: its past is not known")
-    lines = list(event_lines(folder))
-    times_s = [event_of(folder, n, line)["t"] for n, line in enumerate(lines, start=1)]
+    lines = enumerate(event_lines(folder), start=1)
+    times_s = [event_of(folder, number, line)["t"] for number, line in lines]
     last_s = times_s[-1] if times_s else 0.0
     latest_s = max((time_s for time_s in times_s if time_s < last_s), default=0.0)
     if at_s == math.inf:
@@ -35,7 +35,7 @@ def shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list[
             "scenario"
         )
     shared = sum(time_s <= at_s for time_s in times_s)
-    if shared == len(lines):
+    if shared == len(times_s):
         if not last_s > 0:
             raise InputError(
                 f"{folder} is recorded until 0 s: it has no instant at which a fork could begin; "
@@ -50,4 +50,4 @@ def shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list[
             f"{folder} is a fork itself, from {begun_s:g} s on; fork it later than that, or "
             "fork the run that it comes from"
         )
-    return float(at_s), lines[:shared]
+    return float(at_s), shared

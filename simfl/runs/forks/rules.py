@@ -1,7 +1,7 @@
 """What a fork may change: the rules that are in force from then on, not what made the past."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from simfl.core.evaluation import Evaluation
@@ -18,7 +18,7 @@ what there is: fleet, network, data, model, how models are judged; so does `trai
 
 
 def refuse_another_past(
-    before: Scenario, after: Scenario, at_s: float, past: Sequence[Mapping[str, Any]]
+    before: Scenario, after: Scenario, at_s: float, past: Callable[[], Iterable[Mapping[str, Any]]]
 ) -> None:
     """Refuse changes that would have made other events of the `past`.
 
@@ -26,7 +26,7 @@ def refuse_another_past(
         before: the scenario in force so far.
         after: that of the fork.
         at_s: when it begins.
-        past: the events until then.
+        past: returns the events until then; it may be asked more than once.
 
     Raises:
         InputError: there are such changes.
@@ -41,18 +41,19 @@ def refuse_another_past(
     problems = [f"{path}: a fork can't change that, it made the past what it is" for path in fixed]
     allowed = [f"a fork may change {', '.join(RULES)}; all else: run anew"] if fixed else []
     if any(path.startswith("rounds.stop") for path in changed):
-        problems += _ended_before(after, at_s, past)
+        problems += _ended_before(after, at_s, past())
     problems += _of_privacy(before, after, past)
     if problems:
         raise InputError("\n".join([*problems, *allowed]))
 
 
 def _ended_before(
-    scenario: Scenario, at_s: float, past: Sequence[Mapping[str, Any]]
+    scenario: Scenario, at_s: float, past: Iterable[Mapping[str, Any]]
 ) -> Iterator[str]:
     """Yield the stopping rules that were met before the fork."""
     stop = scenario.rounds.stop
-    rounds = [e for e in past if e["event"] == "round_end" and e["round"] > 0]
+    told = [e for e in past if e["event"] in ("round_end", "evaluated")]
+    rounds = [e for e in told if e["event"] == "round_end" and e["round"] > 0]
     in_flight = rounds[-1] if rounds else {}
     reached = {
         "rounds": len(rounds),
@@ -61,7 +62,7 @@ def _ended_before(
         + in_flight.get("in_flight_bytes", 0),
         "energy": sum(row["energy_j"] for row in rounds) + in_flight.get("in_flight_energy_j", 0.0),
         "accuracy": max(
-            (e["accuracy"] or 0.0 for e in past if e["event"] == "evaluated"), default=0
+            (e["accuracy"] or 0.0 for e in told if e["event"] == "evaluated"), default=0
         ),
     }
     units = {"time": " s", "bytes": " B", "energy": " J"}
@@ -73,7 +74,7 @@ def _ended_before(
             yield f"rounds.stop.{rule}: {numbers[0]} was reached before, {numbers[1]} by then"
     if stop.target is not None:
         judge = scenario.criteria.reached
-        judged = [e for e in past if e["event"] == "evaluated"]
+        judged = [e for e in told if e["event"] == "evaluated"]
         met = [e for e in judged if judge(Evaluation.recorded(e), stop.target)]
         if met:
             first = f"{stop.target} was reached before, in round {met[0]['round']}"
@@ -81,21 +82,22 @@ def _ended_before(
 
 
 def _of_privacy(
-    before: Scenario, after: Scenario, past: Sequence[Mapping[str, Any]]
+    before: Scenario, after: Scenario, past: Callable[[], Iterable[Mapping[str, Any]]]
 ) -> Iterator[str]:
     """Yield why a fork could not end by privacy spent before a client has spent more."""
     limit, privacy = after.rounds.stop.epsilon, privacy_of(after)
     if limit is None or privacy is None:
         return
-    rounds = [e for e in past if e["event"] == "round_end"]
-    untold = any(row.get("epsilon") is None for row in rounds[-1:])
+    untold, heard = False, Counter[int]()
+    for event in past():
+        if event["event"] == "round_end":
+            untold = event.get("epsilon") is None
+        elif event["event"] == "participation" and event["outcome"] == "arrived":
+            heard[event["client"]] += 1
     terms = [(privacy_of(scenario), why_no_epsilon(scenario)) for scenario in (before, after)]
     if untold or terms[0] != terms[1]:
         yield "rounds.stop.epsilon: no epsilon will be told: the rules have changed on the way"
         return
-    heard = Counter(
-        e["client"] for e in past if e["event"] == "participation" and e["outcome"] == "arrived"
-    )
     if privacy.exceeds((most := max(heard.values(), default=0)) + 1, limit):
         yield (
             f"rounds.stop.epsilon: {limit:.7g} could be exceeded in the round that is under way, "
