@@ -12,7 +12,8 @@ def _is(kind: type) -> Callable[[Any], bool]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and -math.inf < value < math.inf
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and -math.inf < value < math.inf
 
 
 def _are_numbers(value: Any) -> bool:
@@ -53,6 +54,8 @@ OF_PROVENANCE: Kinds = {
     "variant": _is(str),
     "seed": _is(int),
     "time_only": _is(bool),
+    "oracle": _is(bool),
+    "powered": _is(bool),
     "device": _is(str),
     "scenario_sha256": _is(str),
     "forks": _are_forks,
