@@ -174,7 +174,7 @@ def _what_if(explanation: Explanation) -> Iterator[str]:
     cases = explanation.what_if.cases
     of_all = cases[0].why_not if len(cases) > 1 and len({c.why_not for c in cases}) == 1 else ""
     if why_none := explanation.why_none or of_all:
-        yield f"{ONE_CHANGED}: not computed: {why_none}."
+        yield f"{ONE_CHANGED}: not computed: {why_none}{'' if why_none.endswith('?') else '.'}"
         return
     yield f"{ONE_CHANGED}, shortest first:"
     before = float(explanation.run.of_rounds("end_s")[-1])
