@@ -5,7 +5,8 @@ nothing of simfl but whom the selector chose, for each device has every link to 
 """
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -36,15 +37,20 @@ class Member:
 
 @dataclass(eq=False)
 class Part:
-    """One device's part in a round; `outcome` is "there" until its update is looked at."""
+    """One device's part in a round; `outcome` is "there" until its update is looked at.
+
+    When its training begins it turns out whether that fails, and when (`fails_s`).
+    """
 
     client: int
     round: int
     sent_s: float
     base: int
+    trains_s: float
     ends_s: float
     leaves_s: float
     called_off_s: float
+    fails_s: float | None = None
     outcome: str = ""
     over_s: float = INF
     booked_s: float = INF
@@ -53,7 +59,8 @@ class Part:
     @property
     def next_s(self) -> float:
         """When something becomes of it."""
-        return min(self.ends_s, self.called_off_s, self.leaves_s)
+        fails_s = INF if self.fails_s is None else self.fails_s
+        return min(self.ends_s, self.called_off_s, self.leaves_s, fails_s)
 
     @property
     def facts(self) -> tuple[int, float, int, float, str, int]:
@@ -94,8 +101,13 @@ class PlainServer:
         choices: of the selector, in order; taken from here as they are needed.
         min_clients: the quorum, if any.
         draws: per device a number in [0, 1) by which those unseen belong to tiers.
+        breaks_off: draws after which share of it the training that a device begins fails, if so.
+        most: updates of one client with which the run ends, if any.
         parts: everybody's, in the order in which they were sent.
         rounds: start and end of each.
+        abandoned: which had too few updates, and how many.
+        counted: updates that counted, of each client.
+        heard: by round, how many of the client of which most did.
     """
 
     members: Sequence[Member]
@@ -105,8 +117,13 @@ class PlainServer:
     choices: list[Choice]
     min_clients: int | None = None
     draws: Sequence[float] = ()
+    breaks_off: Callable[[int], float | None] = lambda _: None
+    most: float = INF
     parts: list[Part] = field(default_factory=list)
     rounds: list[tuple[float, float]] = field(default_factory=list)
+    abandoned: list[tuple[int, int]] = field(default_factory=list)
+    counted: Counter[int] = field(default_factory=Counter)
+    heard: list[int] = field(default_factory=list)
     now_s: float = 0.0
     _start_s: float = 0.0
     _round: int = 0
@@ -134,7 +151,7 @@ class PlainServer:
 
     @property
     def _over(self) -> bool:
-        return len(self.rounds) == self.n_rounds
+        return len(self.rounds) == self.n_rounds or max(self.heard, default=0) >= self.most
 
     # -- whom to send
 
@@ -152,11 +169,18 @@ class PlainServer:
         assert able.issuperset(chosen)
         sent = []
         for client in chosen:
-            member, ends_s = self.members[client], self.now_s
-            for lasts in member.phases_s:
-                ends_s += lasts
-            leaves_s, due_s = member.leaves_s(self.now_s), self.now_s + lasts_s
-            part = Part(client, self._round, self.now_s, self._version, ends_s, leaves_s, due_s)
+            member, sent_s = self.members[client], self.now_s
+            down_s, training_s, up_s = member.phases_s
+            part = Part(
+                client,
+                self._round,
+                sent_s,
+                self._version,
+                trains_s=sent_s + down_s,
+                ends_s=sent_s + down_s + training_s + up_s,
+                leaves_s=member.leaves_s(sent_s),
+                called_off_s=sent_s + lasts_s,
+            )
             self._at_work[client] = part
             sent.append(part)
         self.parts += sent
@@ -166,8 +190,7 @@ class PlainServer:
 
     def _go_on(self, *until_s: float) -> None:
         """Go on to the next instant at which something becomes of somebody, or one of these."""
-        ends = [part.next_s for part in self._at_work.values()]
-        self.now_s = min([*ends, *until_s])
+        self.now_s = self._next_s(until_s)
         assert self.now_s < INF
         for part in sorted(self._at_work.values(), key=lambda part: part.client):
             if part.next_s > self.now_s:
@@ -178,6 +201,17 @@ class PlainServer:
             else:
                 self._drop(part, "late" if part.called_off_s == self.now_s else "offline")
             del self._at_work[part.client]
+
+    def _next_s(self, until_s: Sequence[float]) -> float:
+        """Return that instant, once it is known of all who train by then whether they fail."""
+        while True:
+            at_s = min([*(part.next_s for part in self._at_work.values()), *until_s])
+            loading = [part for part in self._at_work.values() if part.fails_s is None]
+            part = min(loading, key=lambda part: part.trains_s, default=None)
+            if part is None or part.trains_s > at_s:
+                return at_s
+            share, training_s = self.breaks_off(part.client), self.members[part.client].phases_s[1]
+            part.fails_s = INF if share is None else part.trains_s + share * training_s
 
     def _drop(self, part: Part, outcome: Literal["late", "offline"]) -> None:
         part.outcome, part.over_s, part.booked_s = outcome, self.now_s, self.now_s
@@ -202,8 +236,10 @@ class PlainServer:
             part.outcome, part.booked_s = "arrived", self.now_s
             part.staleness = self._version - part.base
             self._took_s[part.client] = part.over_s - part.sent_s
+            self.counted[part.client] += 1
         self._version += bool(arrived)
         self.rounds.append((self._start_s, self.now_s))
+        self.heard.append(max(self.counted.values(), default=0))
 
     def _serve(self, arrived: Sequence[Part]) -> None:
         """Aggregate, which takes its time if there is anything, and close the round."""
@@ -279,11 +315,11 @@ class PlainServer:
         asked = math.ceil(round(share * self.clients, 9))
         carried: list[Part] = []
         while not self._over:
-            least = self.min_clients or asked
+            quorum = self.min_clients or asked
             while True:
                 if self.min_clients is None:  # nobody who is still at work is waited for
-                    least = min(least, max(len(self.members) - len(self._at_work), 1))
-                if len(self._available()) >= least:
+                    quorum = min(quorum, max(len(self.members) - len(self._at_work), 1))
+                if len(self._available()) >= quorum:
                     break
                 self._go_on(self._return_s())
             self._open()
@@ -304,6 +340,12 @@ class PlainServer:
                 for part in there[self.clients :]:
                     part.outcome, part.booked_s = "late", self.now_s
                 there = there[: self.clients]
+            least = self.policy.get("min_updates", 1)
+            if len(there) < least and least > 1:
+                self.abandoned.append((self._round, len(there)))
+                for part in there:
+                    part.outcome, part.booked_s = "late", self.now_s
+                there = []
             self._serve(there)
 
     def _tiers(self) -> None:

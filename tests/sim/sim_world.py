@@ -13,6 +13,7 @@ from simfl.components.availability.always import Always
 from simfl.components.selectors.base import Probe, Reports
 from simfl.components.workloads.base import workloads
 from simfl.coordinators.ledger import Ledger
+from simfl.core.epsilon import Privacy
 from simfl.core.evaluation import Evaluation
 from simfl.core.rows import ClientRow, RoundRow
 from simfl.core.seeds import Seeds
@@ -206,6 +207,7 @@ def make(
     seed: int = 0,
     wants: Sequence[str] = (),
     min_clients: int | None = None,
+    privacy: Privacy | None = None,
     peek: Sequence[float] = (),
     **prices: Any,
 ) -> World:
@@ -229,6 +231,7 @@ def make(
         prices=Prices(model_bytes, model_bytes if update_bytes is None else update_bytes, **prices),
         wants=wants,
         min_clients=min_clients,
+        privacy=privacy,
     )
     server = Server(
         timeline, fleet, links, coordinator, workloads.parse(workload), settings, Seeds(seed)
