@@ -118,8 +118,8 @@ class Dispatch:
 
     def _call_late(self, arrived: Iterable[Participation]) -> None:
         for part in arrived:
-            part.errand.end = "late"
             self.discard(part, "late")
+            part.errand.end = "late"
 
     def any_arrived(self) -> bool:
         """Return whether an update is there that is neither aggregated nor dropped."""

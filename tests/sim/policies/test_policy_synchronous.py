@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from simfl.sim.fleet import Power
 from simfl.sim.policies.base import policies
 from simfl.sim.server.settings import Stop
 from tests.sim.sim_world import INF, FakeCoordinator, make, make_fleet
@@ -61,9 +62,10 @@ def test_over_selection_survives_dropouts():
 
 def test_a_round_with_too_few_updates_is_abandoned():
     """Devices need 3 s, 4 s, 6 s and 10 s, of which 7 s are too few for the last."""
-    fleet = make_fleet(4, [10, 5, 2.5, 1.25], 8000, 8000)
+    fleet = make_fleet(4, [10, 5, 2.5, 1.25], 8000, 8000, power=Power(1, 1, 1, 1))
     world = make(fleet, {"name": "synchronous", "deadline": "7 s", "min_updates": 4}, clients=4)
     [row] = world.rounds
+    assert (row.energy_j, row.idle_energy_j) == (28, 0)  # who waits in vain waits all the same
     assert (row.end_s, row.arrived, row.late) == (7, 0, 4)
     assert world.coordinator.computed == []
     assert row.upload_bytes == 3 * 1000  # they did arrive, in vain
