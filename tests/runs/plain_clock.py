@@ -1,7 +1,8 @@
 """When devices end what a log says they were sent out for: flows, sessions, joules, step by step.
 
 Written from docs/formulas.md, and as plainly as can be: at each instant all rates are filled anew.
-It knows nothing of simfl but when devices were sent out, and when they were called off.
+It knows nothing of simfl but when devices were sent out, when they were called off, and after which
+share of it a training fails.
 """
 
 import math
@@ -78,21 +79,26 @@ class Battery:
 
     def empties_s(self) -> float:
         """Return when it is empty if that goes on."""
-        level_j, at_s = self.level_j, self.at_s
-        for until_s, watts in self._stretches(self.at_s + 20 * self.period_s):
+        for at_s, until_s, level_j, watts in self._course(20):
             if level_j + watts * (until_s - at_s) <= 0:
                 return at_s - level_j / watts
-            level_j, at_s = self._after(level_j, watts, until_s - at_s), until_s
         return INF
 
-    def charged_s(self) -> float:
-        """Return when it has its minimum again."""
+    def charged(self) -> Iterator[tuple[float, float]]:
+        """Yield from when and until when it has its minimum, in order; some follow at once."""
+        for at_s, until_s, level_j, watts in self._course(200):
+            crosses_s = at_s + (self.minimum_j - level_j) / watts if watts else INF
+            if level_j >= self.minimum_j * (1 - 1e-9):
+                yield at_s, min(until_s, crosses_s) if watts < 0 else until_s
+            elif at_s < crosses_s <= until_s:
+                yield crosses_s, until_s
+
+    def _course(self, periods: int) -> Iterator[tuple[float, float, float, float]]:
+        """Yield stretches of what comes: from when to when, joules at first, watts."""
         level_j, at_s = self.level_j, self.at_s
-        for until_s, watts in self._stretches(self.at_s + 200 * self.period_s):
-            if level_j + watts * (until_s - at_s) >= self.minimum_j:
-                return at_s + max(self.minimum_j - level_j, 0.0) / watts
+        for until_s, watts in self._stretches(self.at_s + periods * self.period_s):
+            yield at_s, until_s, level_j, watts
             level_j, at_s = self._after(level_j, watts, until_s - at_s), until_s
-        return INF
 
     def _after(self, level_j: float, watts: float, lasts_s: float) -> float:
         return min(max(level_j + watts * lasts_s, 0.0), self.capacity_j)
@@ -110,7 +116,11 @@ class Battery:
 
 @dataclass(frozen=True)
 class Phone:
-    """One device; its sessions begin again after `period_s` (None: always online)."""
+    """One device.
+
+    Its sessions begin again after `period_s` (None: always online); it may be offline while its
+    battery is not plugged in.  Its samples come in mini-batches, in all of its epochs.
+    """
 
     samples_per_s: float
     bps: Mapping[Way, float]
@@ -120,19 +130,47 @@ class Phone:
     sessions: Sequence[tuple[float, float]] | None
     period_s: float = 1.0
     battery: Battery | None = None
+    only_plugged: bool = False
+    failures: float = 0.0
+    batches: Sequence[int] = ()
 
-    def _edges(self, which: int, now_s: float) -> list[float]:
-        begun = math.floor(now_s / self.period_s) * self.period_s
-        return [begun + k * self.period_s + one[which]
-                for k in (0, 1) for one in self.sessions or ()]  # fmt: skip
+    @property
+    def _needs(self) -> Iterator[tuple[Sequence[tuple[float, float]], float]]:
+        """Yield windows, and after how long they come again: it is online in one of each."""
+        if self.sessions is not None:
+            yield self.sessions, self.period_s
+        if self.battery and self.only_plugged:
+            yield [self.battery.plugged], self.battery.period_s
+
+    def _windows(self, now_s: float) -> Iterator[list[tuple[float, float]]]:
+        """Yield when each need is met, from the period before to the one after."""
+        for windows, period_s in self._needs:
+            begun = math.floor(now_s / period_s) * period_s
+            yield [(begun + k * period_s + start, begun + k * period_s + end)
+                   for k in (-1, 0, 1) for start, end in windows]  # fmt: skip
+
+    def online(self, now_s: float) -> bool:
+        """Return whether it is online, as far as its battery lasts."""
+        return all(
+            any(start - 1e-9 <= now_s < end - 1e-9 for start, end in windows)
+            for windows in self._windows(now_s)
+        )
 
     def leaves_s(self, now_s: float) -> float:
         """Return when it next leaves."""
-        return min((end for end in self._edges(1, now_s) if end > now_s), default=INF)
+        ends = [end for windows in self._windows(now_s) for _, end in windows]
+        return min((end for end in ends if end > now_s), default=INF)
 
     def returns_s(self, now_s: float) -> float:
         """Return when it is next back."""
-        return min(start for start in self._edges(0, now_s) if start > now_s)
+        for first_s, last_s in self.battery.charged() if self.battery else [(now_s, INF)]:
+            at_s = first_s
+            while at_s < last_s and not self.online(at_s):
+                starts = [start for windows in self._windows(at_s) for start, _ in windows]
+                at_s = min(start for start in starts if start > at_s)
+            if at_s < last_s:
+                return at_s
+        return INF
 
 
 @dataclass(eq=False)
@@ -145,7 +183,10 @@ class Task:
         joules: at work.
         outcome: "" while it is under way.
         over_s: when it was over.
-        leaves_s: when the device leaves.
+        leaves_s: when the device leaves, or its battery is empty.
+        session_s: when it leaves, however full that is.
+        fails: whether its training fails, once all that is left is computed.
+        failed: whether it has.
         upload: bytes that it is to upload.
     """
 
@@ -160,6 +201,9 @@ class Task:
     outcome: str = ""
     over_s: float = INF
     leaves_s: float = INF
+    session_s: float = INF
+    fails: bool = False
+    failed: bool = False
     away: bool = False
     update: "_Update | None" = None
     upload: int = 0
@@ -196,13 +240,18 @@ class Clock:
         phones: by number.
         network: their links.
         size: bytes of a model and of an update.
-        batches: samples of each mini-batch that all of a task's epochs have.
+        breaks_off: draws after which share of it the training that a device begins fails, if so.
     """
 
     def __init__(
-        self, phones: Sequence[Phone], network: Network, size: int, batches: Sequence[int]
+        self,
+        phones: Sequence[Phone],
+        network: Network,
+        size: int,
+        breaks_off: Callable[[int], float | None],
     ) -> None:
-        self._phones, self._network, self._size, self._batches = phones, network, size, batches
+        self._phones, self._network, self._size = phones, network, size
+        self._breaks_off = breaks_off
         self._timers: list[_Timer] = []
         self._flows: dict[int, _Flow] = {}
         self._sent_s: dict[int, float] = {}  # when the last update of each had come
@@ -224,6 +273,7 @@ class Clock:
         if battery:
             battery.draw(self.now_s, IDLE)
             assert battery.level_j >= battery.minimum_j * (1 - 1e-6)
+        assert self._phones[device].online(self.now_s)
         if called_off_s < INF:
             self._at(called_off_s, CALLED_OFF, task, lambda: self._call_off(task))
         self._stay(task)
@@ -326,9 +376,10 @@ class Clock:
     # -- one device
 
     def _stay(self, task: Task) -> None:
+        task.session_s = self._phones[task.device].leaves_s(self.now_s)
         if self._phones[task.device].battery:
             return
-        task.leaves_s = self._phones[task.device].leaves_s(self.now_s)
+        task.leaves_s = task.session_s
         if task.leaves_s < INF:
             self._at(task.leaves_s, LEAVES, task, lambda: self._leave(task))
 
@@ -343,7 +394,7 @@ class Clock:
         """Let the battery feed something else; nobody knows any more when it is empty."""
         if battery := self._phones[task.device].battery:
             battery.draw(self.now_s, watts)
-            task.leaves_s = battery.empties_s()
+            task.leaves_s = min(task.session_s, battery.empties_s())
             self._timers = [timer for timer in self._timers
                             if timer.task is not task or timer.rank != LEAVES]  # fmt: skip
 
@@ -392,9 +443,14 @@ class Clock:
             return
         task.ends_s[flow.way] = self.now_s
         if flow.way == "download":
-            self._compute(task, float(sum(self._batches)))
+            self._train(task)
         else:
             self._over(task, "arrived")
+
+    def _train(self, task: Task) -> None:
+        units, share = float(sum(self._phones[task.device].batches)), self._breaks_off(task.device)
+        task.fails = share is not None
+        self._compute(task, units if share is None else units * share)
 
     def _compute(self, task: Task, units: float) -> None:
         self._begin(task, "compute", units)
@@ -404,6 +460,10 @@ class Clock:
     def _computed(self, task: Task, spent: bool) -> None:
         if spent:
             self._spend(task)
+            if task.fails:
+                task.failed = True
+                self._over(task, "offline")
+                return
         task.ends_s["compute"] = self.now_s
         self._move(task, "upload", task.upload)
 
@@ -436,11 +496,11 @@ class Clock:
             return
         called_off = [timer for timer in self._timers
                       if timer.task is task and timer.rank == CALLED_OFF]  # fmt: skip
-        phase, done, how = task.phase, self._cut(task), self._phones[task.device].on_offline
-        salvaged = how == "salvage" and phase == "compute" and task.units_done >= self._batches[0]
+        phone, phase, done = self._phones[task.device], task.phase, self._cut(task)
+        how = phone.on_offline
+        salvaged = how == "salvage" and phase == "compute" and task.units_done >= phone.batches[0]
         self._feed(task, IDLE)
-        battery = self._phones[task.device].battery
-        back_s = battery.charged_s() if battery else self._phones[task.device].returns_s(self.now_s)
+        back_s = phone.returns_s(self.now_s)
         keeps = how == "pause" or salvaged or (how == "salvage" and phase == "upload")
         if not keeps or back_s == INF:
             self._over(task, "offline")

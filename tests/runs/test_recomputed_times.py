@@ -2,6 +2,7 @@
 devices were sent out and called off."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ import numpy as np
 import pytest
 
 from simfl import Options, run
+from simfl.core.seeds import Seeds
+from simfl.sim.failures import Failures
+from simfl.sim.occasions import VaryingGroup
 from tests.run_folders import events
 from tests.runs.plain_clock import (
     IDLE,
@@ -35,11 +39,14 @@ POLICIES: list[dict[str, Any]] = [
 ]
 HIDDEN, EPOCHS, BATCH, SAMPLES = 30, 2, 7, 18
 SIZE = 4 * (16 * HIDDEN + HIDDEN + HIDDEN * 10 + 10)
-BATCHES = [7, 7, 4] * EPOCHS
 FILTERED = range(40, 48)
 """Seeds of runs whose updates are compressed, and only go up if they agree with the last one."""
 SMALLER = {"compression": {"name": "float16"}, "filter": {"name": "cmfl", "threshold": 0.65}}
 STATUS = 4
+WITH_MISHAPS = range(200, 216)
+"""Seeds of runs whose trainings fail, whose devices may have to be plugged in, and hold samples as
+rows of a file say."""
+ABANDONING = {"name": "synchronous", "deadline": "14 s", "min_updates": 2}
 
 
 def drawn_phone(rng: np.random.Generator, cells: list[str], device: int) -> Phone:
@@ -64,6 +71,30 @@ def drawn_phone(rng: np.random.Generator, cells: list[str], device: int) -> Phon
         sessions if rng.random() < 0.6 and sessions and not battery else None,
         period_s,
         battery,
+        batches=batches_of(SAMPLES),
+    )
+
+
+def batches_of(samples: int) -> list[int]:
+    """Return the sizes of the mini-batches of all epochs."""
+    return [min(BATCH, samples - start) for start in range(0, samples, BATCH)] * EPOCHS
+
+
+def samples_of(phone: Phone) -> int:
+    """Return how many samples a device holds."""
+    return sum(phone.batches) // EPOCHS
+
+
+def with_mishaps(rng: np.random.Generator, device: int, phone: Phone) -> Phone:
+    """Return a device that fails, has a battery and goes offline as well, or must be plugged in."""
+    start, has_battery = float(rng.integers(0, 60)) / 8, phone.battery is not None
+    session = start, start + float(rng.integers(120, 240)) / 8 + (2 * device + 1) / 64
+    return replace(
+        phone,
+        sessions=[session] if has_battery and rng.random() < 0.5 else phone.sessions,
+        only_plugged=has_battery and rng.random() < 0.6,
+        failures=float(rng.choice([0.0, 0.2, 0.6])),
+        batches=batches_of(int(rng.choice([0, 5, 7, 18, 30], p=[0.1, 0.2, 0.1, 0.3, 0.3]))),
     )
 
 
@@ -111,8 +142,13 @@ def drawn(rng: np.random.Generator, polling: float = 0.0) -> tuple[list[Phone], 
     return [drawn_phone(rng, list(cells), device) for device in range(count)], network
 
 
-def written(folder: Path, phones: list[Phone], network: Network) -> dict[str, Any]:
-    """Return the same as parts of a scenario, whose tables are written into `folder`."""
+def written(
+    folder: Path, phones: list[Phone], network: Network, traced: bool = False
+) -> dict[str, Any]:
+    """Return the same as parts of a scenario, whose tables are written into `folder`.
+
+    `traced`: the speed of devices, and how many samples they hold, stand in a table.
+    """
 
     def bps(value: float) -> str:
         return "unlimited" if value == INF else f"{value} bit/s"
@@ -128,8 +164,17 @@ def written(folder: Path, phones: list[Phone], network: Network) -> dict[str, An
             "latency": f"{phone.latency_s} s",
             "on_offline": phone.on_offline,
             "power": {"idle": f"{IDLE} W", **{phase: f"{w} W" for phase, w in POWER.items()}},
+            "failures": phone.failures,
             **({} if phone.cell is None else {"cell": phone.cell}),
         }
+        if traced:
+            del group["compute"]
+            group["trace"] = {
+                "file": "devices.csv",
+                "where": {"device": i},
+                "columns": {"compute": {"column": "rate", "unit": "samples/s"}},
+                "samples": "samples",
+            }
         if phone.sessions is not None:
             rows = [f"0,{start},{end}\n" for start, end in phone.sessions]
             (folder / f"{i}.csv").write_text("device,start_s,end_s\n" + "".join(rows))
@@ -146,6 +191,7 @@ def written(folder: Path, phones: list[Phone], network: Network) -> dict[str, An
                 "minimum": battery.minimum_j / battery.capacity_j,
                 "charge": f"{battery.charge_w} W",
                 "plugged": {**file, "shuffle": False, "shift": False},
+                "only_plugged": phone.only_plugged,
             }
         groups.append(group)
     links: dict[str, Any] = {
@@ -164,6 +210,8 @@ def written(folder: Path, phones: list[Phone], network: Network) -> dict[str, An
         links["rates"] = written_rates(folder, "rates.csv", network.rates)
     for name, rates in network.cell_rates.items():
         links["cells"][name]["rates"] = written_rates(folder, f"rates-{name}.csv", rates)
+    numbers = [f"{i},{p.samples_per_s},{samples_of(p)}\n" for i, p in enumerate(phones)]
+    (folder / "devices.csv").write_text("device,rate,samples\n" + "".join(numbers))
     return {"fleet": groups, "network": links}
 
 
@@ -185,8 +233,11 @@ def upload_of(client: int, later: list[dict[str, Any]]) -> int:
 @pytest.mark.parametrize(
     ("seed", "polling"),
     [
-        (seed, 0.0 if seed < 20 else (1.7137, 3.0137, 7.3137)[seed % 3])
-        for seed in (*range(40), *FILTERED, 134)
+        (
+            seed,
+            0.0 if seed < 20 or seed in WITH_MISHAPS[::2] else (1.7137, 3.0137, 7.3137)[seed % 3],
+        )
+        for seed in (*range(40), *FILTERED, 134, *WITH_MISHAPS)
     ],
 )
 def test_times_bytes_and_joules_are_those_of_a_plain_clock(
@@ -194,7 +245,11 @@ def test_times_bytes_and_joules_are_those_of_a_plain_clock(
 ) -> None:
     rng, policy = np.random.default_rng(seed), POLICIES[seed % len(POLICIES)]
     phones, network = drawn(rng, polling)
-    data = {"name": "synthetic_images", "samples": SAMPLES * len(phones), "test_samples": 10}
+    if mishaps := seed in WITH_MISHAPS:
+        phones = [with_mishaps(rng, i, phone) for i, phone in enumerate(phones)]
+        policy = [*POLICIES, ABANDONING][seed % (len(POLICIES) + 1)]
+    samples = sum(map(samples_of, phones))
+    data = {"name": "synthetic_images", "samples": samples, "test_samples": 10}
     scenario = {
         "name": "anew",
         "folder": str(tmp_path),
@@ -213,14 +268,17 @@ def test_times_bytes_and_joules_are_those_of_a_plain_clock(
             "stop": {"rounds": 10, "time": "10 min"},
         },
         "aggregation": "fedbuff",
-        **written(tmp_path, phones, network),
+        **written(tmp_path, phones, network, traced=mishaps),
     }
     options = Options(executor="inline", time_only=seed not in FILTERED)
     [result] = run(scenario, tmp_path / "runs", options)
     log = events(result.folder)
     ends = [event for event in log if event["event"] == "participation"]
     row_of = {(row["client"], row["selected_s"]): row for row in ends}
-    clock, tasks = Clock(phones, network, SIZE, BATCHES), list[tuple[Task, dict[str, Any]]]()
+    groups = [VaryingGroup(f"phone-{i}", i, phone.failures) for i, phone in enumerate(phones)]
+    failures = Failures(groups, Seeds(seed), "failures")
+    clock = Clock(phones, network, SIZE, failures.breaks_off)
+    tasks = list[tuple[Task, dict[str, Any]]]()
     for i, event in enumerate(log):
         if event["event"] == "dispatched":
             clock.run(event["t"])
@@ -232,7 +290,12 @@ def test_times_bytes_and_joules_are_those_of_a_plain_clock(
     clock.run(log[-1]["t"])
     assert len(tasks) >= 8
     starts = [(task.device, row["selected_s"]) for task, row in tasks]
+    failed = sorted((task.device, task.over_s) for task, _ in tasks if task.failed)
+    told = sorted((event["client"], event["t"]) for event in log if event["event"] == "failed")
+    assert [client for client, _ in told] == [device for device, _ in failed]
+    assert [at_s for _, at_s in told] == pytest.approx([at_s for _, at_s in failed])
     for task, row in tasks:
+        assert row["samples"] == samples_of(phones[task.device])
         found = {phase: row[f"{phase}_end_s"] for phase in POWER}
         assert {k: v for k, v in found.items() if v is not None} == pytest.approx(task.ends_s)
         late = row["outcome"] == "late" and row["upload_end_s"] is not None  # nobody wants it now
