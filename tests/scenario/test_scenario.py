@@ -131,6 +131,7 @@ def test_every_default_is_written_out() -> None:
             "latency": "0 s",
             "availability": {"name": "always"},
             "on_offline": "abort",
+            "failures": "0%",
         }
     ]
     assert written["training"]["lr_schedule"] == {"name": "constant"}

@@ -77,7 +77,7 @@ def plot_command(
     ] = "paper",
     log: Annotated[str, typer.Option("--log", help="Logarithmic axes: x, y or xy.")] = "",
 ) -> None:
-    """Draw runs as curves, or one cost against another, for a publication."""
+    """Draw curves or trade-offs of runs for a publication."""
     from simfl.report.figures.looks import LOOKS
     from simfl.report.figures.savefig import check_picture, save
     from simfl.report.plot.canvas import WIDTHS
