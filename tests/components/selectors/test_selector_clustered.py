@@ -1,5 +1,7 @@
 """Clustered sampling: unbiased urns, planted pairs, low variance (docs/algorithms.md, A.8)."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist, squareform
 
 from simfl.components.selectors.clustered import Clustered
-from simfl.components.selectors.mathematics.urns import cut, draw, fill
+from simfl.components.selectors.mathematics.urns import Urn, cut, draw, fill
 from simfl.components.selectors.mathematics.vectors import distances, row_distances
 from simfl.components.selectors.mathematics.ward import Merges, ward
 from simfl.core.types import Floats, Ids
@@ -25,8 +27,17 @@ def random_linkage(n: int, seed: int) -> Merges:
     return linkage_of(np.random.default_rng(seed).random((n, n)))
 
 
-def check_unbiased(urns: Ids, samples: Ids, m: int) -> None:
-    r = urns / samples.sum()
+def table(urns: Sequence[Urn], n: int) -> Ids:
+    """Return `(m, n)` masses of the clients in each urn."""
+    masses = np.zeros((len(urns), n), dtype=np.int64)
+    for row, urn in zip(masses, urns, strict=True):
+        row[urn.clients] = urn.masses
+    return masses
+
+
+def check_unbiased(urns: Sequence[Urn], samples: Ids, m: int) -> None:
+    assert all((urn.masses > 0).all() for urn in urns)
+    r = table(urns, len(samples)) / samples.sum()
     assert r.sum(axis=1) == pytest.approx(np.ones(m), abs=1e-9)
     assert r.sum(axis=0) == pytest.approx(m * samples / samples.sum(), abs=1e-9)
     assert (r >= 0).all()
@@ -51,14 +62,14 @@ def test_a_client_heavier_than_an_urn_gets_whole_ones() -> None:
     n = np.array([70, 10, 10, 5, 5])
     urns = fill(n, 4, random_linkage(5, 0), np.random.default_rng(0))
     check_unbiased(urns, n, 4)
-    assert (urns[:, 0] == 100).sum() == 2
+    assert (table(urns, 5)[:, 0] == 100).sum() == 2
 
 
 def test_what_is_left_is_poured_into_the_lightest_urn_first() -> None:
     """Clusters of 8, 6, 2 and 4 in two urns of 10: the 2 and half of the 4 join the 6."""
     merges = [(0, 1), (2, 4), (3, 5)]  # all too heavy
     urns = fill(np.array([4, 3, 1, 2]), 2, merges, np.random.default_rng(0))
-    assert urns.tolist() == [[0, 6, 2, 2], [8, 0, 0, 2]]
+    assert table(urns, 4).tolist() == [[0, 6, 2, 2], [8, 0, 0, 2]]
 
 
 def test_clusters_fit_into_an_urn() -> None:
@@ -161,7 +172,8 @@ def test_clusters_are_those_of_all_points_compared(members: list[int], seed: int
 
 
 def test_draws_follow_the_masses() -> None:
-    urns, rng = np.array([[1, 3, 0], [0, 0, 4]]), np.random.default_rng(0)
+    urns = [Urn(np.array([0, 1]), np.array([1, 3])), Urn(np.array([2]), np.array([4]))]
+    rng = np.random.default_rng(0)
     drawn = np.array([draw(urns, rng) for _ in range(2000)])
     assert (drawn[:, 1] == 2).all()
     assert abs(np.mean(drawn[:, 0] == 1) - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 2000)

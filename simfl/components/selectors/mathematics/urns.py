@@ -8,9 +8,10 @@ no rounding can spoil the unbiasedness.
 """
 
 import heapq
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simfl.components.selectors.mathematics.ward import Merges
 from simfl.core.types import Ids, Rng
@@ -38,8 +39,20 @@ def cut(merges: Merges, mass: Ids, capacity: int) -> list[Ids]:
     return sorted(clusters, key=lambda cluster: int(cluster[0]))
 
 
-def fill(samples: Ids, m: int, merges: Merges, rng: Rng) -> NDArray[np.int64]:
-    """Return `(m, n)` masses of the clients in each urn; rows sum to the sum of all samples.
+class Urn(NamedTuple):
+    """What is in an urn.
+
+    Attributes:
+        clients: `(c,)` their positions, ascending.
+        masses: `(c,)` what each weighs there, positive.
+    """
+
+    clients: Ids
+    masses: Ids
+
+
+def fill(samples: Ids, m: int, merges: Merges, rng: Rng) -> list[Urn]:
+    """Return m urns, each as heavy as all samples together.
 
     Clients too heavy for one urn get whole urns first; the m heaviest clusters of the rest get one
     urn each; the remaining clusters, lightest first, are poured into the urns one after the other,
@@ -52,38 +65,40 @@ def fill(samples: Ids, m: int, merges: Merges, rng: Rng) -> NDArray[np.int64]:
         rng: shuffles the clients of a cluster before they are poured.
     """
     capacity = int(samples.sum())
-    urns = np.zeros((m, len(samples)), dtype=np.int64)
     whole, mass = np.divmod(m * samples, capacity)
-    owners = np.repeat(np.arange(len(samples)), whole)
-    urns[np.arange(len(owners)), owners] = capacity
-    open_urns = range(len(owners), m)
+    owners = np.repeat(np.arange(len(samples)), whole).tolist()
     clusters = [c for c in cut(merges, mass, capacity) if mass[c].any()]
     weight = [int(mass[c].sum()) for c in clusters]
-    heaviest = heapq.nsmallest(len(open_urns), range(len(clusters)), key=lambda c: (-weight[c], c))
-    for urn, cluster in zip(open_urns, sorted(heaviest, key=lambda c: (weight[c], c)), strict=True):
-        urns[urn, clusters[cluster]] = mass[clusters[cluster]]
+    left_open = m - len(owners)
+    heaviest = heapq.nsmallest(left_open, range(len(clusters)), key=lambda c: (-weight[c], c))
+    own = sorted(heaviest, key=lambda c: (weight[c], c))
+    urns = [dict(zip(clusters[c].tolist(), mass[clusters[c]].tolist(), strict=True)) for c in own]
+    room = [capacity - weight[c] for c in own]
     rest = sorted(set(range(len(clusters))) - set(heaviest), key=lambda c: (weight[c], c))
-    poured = [int(client) for c in rest for client in rng.permutation(clusters[c])]
-    room = [capacity - int(urns[urn].sum()) for urn in open_urns]
     urn = 0
-    for client in poured:
+    for client in (int(client) for c in rest for client in rng.permutation(clusters[c])):
         left = int(mass[client])
         while left:
             if not room[urn]:
                 urn += 1
                 continue
             part = min(left, room[urn])
-            urns[open_urns[urn], client] += part
+            urns[urn][client] = part
             room[urn] -= part
             left -= part
-    return urns
+    return [_urn({client: capacity}) for client in owners] + [_urn(masses) for masses in urns]
 
 
-def draw(urns: NDArray[np.int64], rng: Rng) -> Ids:
-    """Return `(k,)` a position from each of the `(k, n)` urns, in proportion to the masses."""
-    sums = np.cumsum(urns, axis=1)
-    numbers = rng.integers(0, sums[:, -1])
+def _urn(masses: Mapping[int, int]) -> Urn:
+    clients = np.array(sorted(client for client in masses if masses[client]), dtype=np.int64)
+    return Urn(clients, np.array([masses[client] for client in clients.tolist()], dtype=np.int64))
+
+
+def draw(urns: Sequence[Urn], rng: Rng) -> Ids:
+    """Return `(k,)` a client's position from each of k urns, in proportion to the masses."""
+    sums = [np.cumsum(urn.masses) for urn in urns]
+    numbers = rng.integers(0, [each[-1] for each in sums])
+    places = [np.searchsorted(each, x, side="right") for each, x in zip(sums, numbers, strict=True)]
     return np.array(
-        [np.searchsorted(row, x, side="right") for row, x in zip(sums, numbers, strict=True)],
-        dtype=np.int64,
+        [urn.clients[place] for urn, place in zip(urns, places, strict=True)], dtype=np.int64
     )
