@@ -39,7 +39,7 @@ class Dispatch:
         planner: says what a client is to do.
         devices: do it.
         accounting: books it.
-        silence: ends a run in which nothing comes back any more.
+        silence: ends a run in which nothing comes of work any more.
         standstill: ends one whose clock hardly moves.
         under_way: who is at work, by client.
     """
@@ -113,6 +113,7 @@ class Dispatch:
         """Call all late who arrived in a round, if they are fewer than `least`."""
         arrived = [part for part in parts if part.arrived]
         if len(arrived) < least and least > 1:
+            self.silence.abandoned()
             self.state.note("abandoned", round=self.state.round, arrived=len(arrived), needed=least)
             self._call_late(arrived)
 
