@@ -25,6 +25,7 @@ def endless(scenario: Scenario, fleet: Fleet, server: Server) -> Iterator[Object
         server: of that run, before its first round.
     """
     yield from _quorums(scenario, server)
+    yield from _abandoned(scenario, server)
     yield from _limits(scenario, fleet, server)
     yield from _sessions(scenario, fleet, server)
 
@@ -65,6 +66,19 @@ def _quorums(scenario: Scenario, server: Server) -> Iterator[Objection]:
             ("rounds", "clients" if least is None else "min_clients"),
             f"a round begins once {quorum} clients are available at once, but never more than "
             f"{most} are{hint}",
+        )
+
+
+def _abandoned(scenario: Scenario, server: Server) -> Iterator[Objection]:
+    """Yield how many updates a round needs, if so many never come."""
+    if (least := scenario.rounds.policy.least_updates) == 1:
+        return
+    most = min(len(server.holders), _most_at_once(scenario, server))
+    if most < least:
+        yield (
+            ("rounds", "policy", "min_updates"),
+            f"{least} updates, but never more than {numbered(most, 'device')} with samples can be "
+            "asked at once, so that each round would be abandoned",
         )
 
 

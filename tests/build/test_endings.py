@@ -202,6 +202,28 @@ def test_devices_that_are_there_one_after_the_other(
         assert "once 4 clients are available at once, but never more than 1 are" in error
 
 
+def test_rounds_that_would_all_be_abandoned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Devices that are there one after the other, and those that hold no samples: it ran on."""
+    rows = [f"{device},{60 * device},{60 * device + 60}" for device in range(12)]
+    text = "\n".join(["device,start_s,end_s", *rows, ""])
+    two = "min_clients: 1\n  policy: {name: synchronous, min_updates: 2}"
+    assert outcome(tmp_path, two, fleet=f", availability: {ONE_BY_ONE}", trace=text) == (2, False)
+    told = "rounds.policy.min_updates: 2 updates, but never more than 1 device with samples"
+    assert f"s.yaml:9:44: {told}" in capsys.readouterr().err
+    columns = "columns: {latency: {column: s, unit: s}}"
+    held = f", trace: {{file: trace.csv, samples: n, sample: in_order, {columns}}}"
+    data = "\ndata: {dataset: synthetic_images, partition: iid}"
+    held_by_three = "s,n\n" + "0,9\n" * 3 + "0,0\n" * 9
+    file = tmp_path / "held.yaml"
+    text = SCENARIO.format(rounds=two.replace("s: 2", "s: 4"), stop="rounds: 2", fleet=held)
+    file.write_text("\n".join(text.split("\n")[1:]) + data)
+    (tmp_path / "trace.csv").write_text(held_by_three)
+    assert main(["run", str(file), "--out", str(tmp_path / "o"), "--time-only", "-q"]) == 2
+    assert "4 updates, but never more than 3 devices with samples" in capsys.readouterr().err
+
+
 SHORT = ", availability: {name: trace, file: trace.csv}, on_offline: "
 
 

@@ -96,6 +96,11 @@ class RoundPolicy(Component, ABC):
         """What calls off whoever takes too long (None: nothing, or it depends on the fleet)."""
         return None
 
+    @property
+    def least_updates(self) -> int:
+        """How many have to arrive in a round that counts (1: any round does)."""
+        return 1
+
     def asked(self, wanted: int) -> int:
         """Return how many clients are asked for a round in which `wanted` are to count."""
         return wanted

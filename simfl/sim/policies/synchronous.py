@@ -100,6 +100,11 @@ class Synchronous(RoundPolicy):
             return None
         return CallOff.at(self.deadline, "rounds", "time", "bytes")
 
+    @property
+    @override
+    def least_updates(self) -> int:
+        return self.min_updates
+
     @override
     def asked(self, wanted: int) -> int:
         return whole_share(self.over_select, wanted, up=True)
@@ -124,7 +129,7 @@ class Synchronous(RoundPolicy):
                 yield server.call_off(parts)
                 if enough is not None:
                     server.reject_surplus(parts, enough)
-                server.abandon_below(parts, self.min_updates)
+                server.abandon_below(parts, self.least_updates)
                 ended = parts
             else:
                 ended = [part for part in carried + parts if part.over]
