@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from simfl.build.builder import Builder
 from simfl.build.model_facts import ModelFacts
+from simfl.components.aggregators.base import aggregators
 from simfl.components.datasets.clients import ClientData, Cohort, Samples
 from simfl.components.selectors.base import selectors
 from simfl.coordinators.base import BaseCoordinator, Choosing
@@ -117,6 +118,9 @@ def refuse_beyond(scenario: Scenario) -> None:
     if selector.name != selectors.default:
         chooses = f"a Flower strategy chooses its clients; {selector.name!r} would only cost time"
         problems.append((("selection",), chooses))
+    if (aggregator := scenario.aggregation).name != aggregators.default:
+        makes = f"a Flower strategy makes the models; {aggregator.name!r} would never be asked"
+        problems.append((("aggregation",), makes))
     if (policy := scenario.rounds.policy).has_edges:
         averaged = f"policy {policy.name!r} has models averaged at edges"
         problems.append(

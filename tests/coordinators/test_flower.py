@@ -302,6 +302,10 @@ def test_what_no_flower_can_do_is_refused_before_any_variant_runs(tmp_path: Path
         ({"training.compression": "float16"}, "training.compression: .* how it is sent"),
         ({"training.filter": "cmfl"}, "training.filter: .* whether it is sent"),
         ({"selection": "oort"}, "selection: a Flower strategy chooses its clients; 'oort' would"),
+        (
+            {"aggregation": {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 1}},
+            "aggregation: a Flower strategy makes the models; 'dp_fedavg' would never be asked",
+        ),
         ({"rounds.stop": {"rounds": None, "accuracy": 0.9}}, "rounds.stop: .* may never tell how"),
     ):
         scenario = {**SCENARIO, "variants": {"plain": {}, "odd": changes}}
