@@ -76,8 +76,10 @@ def draw_fleet(
                 column[first : first + group.count] = drawing.numbers(number)
         with _placed(scenario, "fleet", index, "battery", "capacity"):
             capacity = drawing.capacity()
-        with _placed(scenario, "fleet", index):
-            groups.append(drawing.devices(first, scenario.root, capacity))
+        with _placed(scenario, "fleet", index, "battery", "plugged"):
+            batteries = drawing.batteries(scenario.root, capacity)
+        with _placed(scenario, "fleet", index, "availability"):
+            groups.append(drawing.devices(first, scenario.root, batteries))
         first += group.count
     return Fleet(
         groups,
@@ -201,26 +203,29 @@ class _Drawing:
         battery = self._group.battery
         return None if battery is None else self._drawn(battery.capacity, "battery")
 
-    def devices(self, first: int, folder: Path, capacity: Floats | None) -> DeviceGroup:
+    @property
+    def _power(self) -> Power:
+        power = self._group.power
+        return Power() if power is None else Power(**power.model_dump())
+
+    def devices(self, first: int, folder: Path, batteries: Batteries | None) -> DeviceGroup:
         """Return what the group's devices have in common.
 
         Args:
             first: id of the first of them.
             folder: where relative file names of the scenario are looked up.
-            capacity: `(count,)` of their batteries, joules (None: they are on mains).
+            batteries: theirs (None: they are on mains).
         """
         group = self._group
-        power = Power() if group.power is None else Power(**group.power.model_dump())
         parts = group.presence.parts
         schedules = [self._schedule(part, name, folder) for name, part in parts]
-        batteries = self._batteries(power.idle, folder, capacity)
         return DeviceGroup(
             group.name,
             first,
             group.count,
             all_of(schedules, group.count),
             group.on_offline,
-            power,
+            self._power,
             batteries,
             group.cell,
         )
@@ -233,8 +238,13 @@ class _Drawing:
             expect(isinstance(schedule, OnlineSchedule), asked, type(schedule).__name__)
         return guarded_schedule(availability, schedule)
 
-    def _batteries(self, idle_w: float, folder: Path, capacity: Floats | None) -> Batteries | None:
-        """Return the devices' batteries, None if they are on mains; idle they draw `idle_w`."""
+    def batteries(self, folder: Path, capacity: Floats | None) -> Batteries | None:
+        """Return the devices' batteries, None if they are on mains.
+
+        Args:
+            folder: where relative file names of the scenario are looked up.
+            capacity: `(count,)` theirs, joules (None: they are on mains).
+        """
         battery = self._group.battery
         if battery is None or capacity is None:
             return None
@@ -247,7 +257,9 @@ class _Drawing:
         if battery.plugged is not None:
             name = battery.address(self._group.name)
             plugged = self._schedule(battery.plugged, name, folder)
-        return Batteries(capacity, shares, battery.minimum, battery.charge, idle_w, plugged)
+        return Batteries(
+            capacity, shares, battery.minimum, battery.charge, self._power.idle, plugged
+        )
 
     def _drawn(self, draw: Draw, number: str) -> Floats:
         """Return `(count,)` what `draw` makes of the devices' uniform numbers for `number`."""

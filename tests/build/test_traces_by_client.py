@@ -107,7 +107,7 @@ def test_numbers_are_compared_as_numbers(folder: Path) -> None:
         ),
         ("phones.csv", "zed", "bob", r"phones\.csv:5: client 'bob' is in line 3 too"),
         ("phones.csv", "cy", "", r"phones\.csv:2: expected a client in column 'phone'"),
-        ("sessions.csv", "ann", "zoe", r"fleet\[0\]: .*sessions\.csv has no row for client 'ann'$"),
+        ("sessions.csv", "ann", "zoe", r"fleet\[0\]\.availability: sessions\.csv has no row for"),
     ],
 )
 def test_clients_that_have_no_row_or_two(
@@ -117,6 +117,14 @@ def test_clients_that_have_no_row_or_two(
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(InputError, match=why):
         fleet(scenario(folder))
+
+
+def test_whose_charger_has_no_record_is_told_where_that_stands(folder: Path) -> None:
+    (folder / "chargers.csv").write_text(SESSIONS.replace("cy", "di"))
+    battery = "{capacity: 1 kJ, plugged: {name: trace, file: chargers.csv, by_client: true}}"
+    odd = scenario(folder, fleet__battery=battery, fleet__power="{compute: 1 W}")
+    with pytest.raises(InputError, match=r"fleet\[0\]\.battery\.plugged: .* for client 'cy'"):
+        fleet(odd)
 
 
 @pytest.mark.parametrize(
