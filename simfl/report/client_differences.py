@@ -9,9 +9,14 @@ from simfl.report.comparison.columns import fitting
 from simfl.report.comparison.forms import facts
 from simfl.report.comparison.legend import legend_of_differences, legend_of_many, legend_of_seeds
 from simfl.report.text_page import TextPage
-from simfl.runs.client_differences import STATISTICS, ClientDifference, client_differences
+from simfl.runs.client_differences import (
+    STATISTICS,
+    ClientDifference,
+    by_variants,
+    client_differences,
+)
 from simfl.runs.client_evaluation import ClientEvaluation
-from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.grouping import Groups, by_variant
 from simfl.runs.results.metric import Unit
 
 
@@ -19,7 +24,7 @@ def as_text(evaluations: Sequence[ClientEvaluation], baseline: str) -> str:
     """Return for people what each variant differs by from the `baseline`, seed by seed."""
     page, differences = TextPage(), client_differences(evaluations, baseline)
     groups = by_variant(evaluation.run for evaluation in evaluations)
-    measure = evaluations[0].measure
+    measure = by_variants(evaluations)[baseline][0].measure
     for variant, fine_tuned in dict.fromkeys((d.variant, d.fine_tuned) for d in differences):
         own = [d for d in differences if (d.variant, d.fine_tuned) == (variant, fine_tuned)]
         models = "fine-tuned models" if fine_tuned else "final models"
@@ -31,14 +36,18 @@ def as_text(evaluations: Sequence[ClientEvaluation], baseline: str) -> str:
     told = [*legend_of_differences(figures, baseline), *legend_of_many(figures)]
     there = {baseline, *(difference.variant for difference in differences)}
     told += legend_of_seeds({name: groups[name] for name in groups if name in there}, baseline)
-    told += [
-        f"{name} is judged by something else than {baseline}, so that there is no difference."
-        for name in groups
-        if name not in there
-    ]
+    told += [_why_none(groups, name, baseline) for name in groups if name not in there]
     for line in told:
         page.line(textwrap.fill(line, page.width))
     return str(page).strip("\n")
+
+
+def _why_none(groups: Groups, variant: str, baseline: str) -> str:
+    """Return why there is no difference between two variants."""
+    seeds, base = ({run.seed for run in groups[name]} for name in (variant, baseline))
+    if seeds & base:
+        return f"{variant} is judged by another measure, or on other samples, than {baseline}."
+    return f"{variant} has no seed in common with {baseline}."
 
 
 def as_data(evaluations: Sequence[ClientEvaluation], baseline: str) -> list[dict[str, Any]]:

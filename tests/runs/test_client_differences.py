@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from simfl.report.client_differences import as_text
 from simfl.runs.client_differences import client_differences
 from simfl.runs.client_evaluation import ClientEvaluation
 from simfl.runs.evaluate import evaluate
+from tests.made_runs import made_run
 from tests.tiny import TINY
 
 FLEET = [
@@ -69,15 +71,28 @@ def test_what_is_judged_by_another_measure_has_no_difference(
         for e in evaluations
     ]
     assert client_differences(other, "short") == []
-    assert "long is judged by something else than short" in as_text(other, "short")
+    why = "long is judged by another measure, or on other samples, than short."
+    assert why in as_text(other, "short")
     with pytest.raises(InputError, match="no variant 'lnog' was run; did you mean 'long'"):
         client_differences(evaluations, "lnog")
+
+
+def test_differences_are_of_the_measure_that_the_baseline_is_judged_by(
+    evaluations: list[ClientEvaluation], tmp_path: Path
+) -> None:
+    by_loss = [replace(e, clients=e.clients.assign(accuracy=np.nan)) for e in evaluations]
+    by_accuracy = made_run(tmp_path, "first", 0, [0.5], name=TINY["name"])
+    text = as_text([replace(evaluations[0], run=by_accuracy), *by_loss], "short")
+    assert text.startswith("long, loss of the final models by client: difference from short")
+    assert "points" not in text
 
 
 def test_seeds_of_one_alone_are_left_out(evaluations: list[ClientEvaluation]) -> None:
     fewer = [e for e in evaluations if (e.run.variant, e.run.seed) != ("long", 0)]
     assert {d.of["mean"].seeds for d in client_differences(fewer, "short")} == {2}
     assert "Compared are the seeds that both have: 2 with long." in as_text(fewer, "short")
+    apart = [e for e in evaluations if (e.run.variant == "long") == (e.run.seed == 0)]
+    assert as_text(apart, "short") == "long has no seed in common with short."
 
 
 def test_as_a_command(
