@@ -1,6 +1,6 @@
 """What a caption must say of a picture of points: whose medians it has, and who never got there."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def caption(told: Tradeoff) -> Iterator[str]:
         lacking = np.flatnonzero(~own.complete).tolist()
         if lacking:
             some = f" ({len(lacking)} of {len(own.runs)} seeds)" if own.complete.any() else ""
-            why = _why(told, own.runs[lacking[0]], own.points[lacking[0]])
+            why = _why(told, [own.runs[n] for n in lacking], own.points[lacking])
             lines.setdefault(f"{why}, {_how(own)}", []).append(name + some)
     for line, whose in lines.items():
         yield f"{line}: {formats.listed(whose, SOME)}"
@@ -50,9 +50,16 @@ def _how(own: Measured) -> str:
     return "no median" if own.median is None else "the worst in medians"
 
 
-def _why(told: Tradeoff, run: RunResult, place: Floats) -> str:
-    """Return what a run lacks, whose `place` is `(2,)` across and up."""
-    column = told.columns[int(np.flatnonzero(~np.isfinite(place))[0])]
-    if column.target is not None and run.reached(column.target) is None:
-        return f"never reached {target_text(column.target)}"
+def _why(told: Tradeoff, runs: Sequence[RunResult], points: Floats) -> str:
+    """Return what the first of `runs` lacks, and whether any may still have it.
+
+    Args:
+        told: what variants have.
+        runs: those of a variant that lack one of the two.
+        points: `(runs, 2)` across and up.
+    """
+    column = told.columns[int(np.flatnonzero(~np.isfinite(points[0]))[0])]
+    if column.target is not None and runs[0].reached(column.target) is None:
+        never = "never reached" if all(run.finished for run in runs) else "not yet at"
+        return f"{never} {target_text(column.target)}"
     return f"without {label_of(told, column)}"

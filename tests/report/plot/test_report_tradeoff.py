@@ -65,6 +65,17 @@ def test_the_caption_names_those_that_never_got_there(runs: list[RunResult]) -> 
     ]
 
 
+def test_of_runs_under_way_the_caption_says_not_yet(tmp_path: Path) -> None:
+    runs = [
+        made_run(tmp_path, "v", seed, reaches(first, 3), finished=seed < 2)
+        for seed, first in enumerate([1, 2, 0])
+    ]
+    assert list(caption(tradeoff(runs, X, Y)))[-2:] == [
+        "not yet at 70%, the worst in medians: v (1 of 3 seeds)",
+        "not finished, counted as far as they got: v (1 of 3 seeds)",
+    ]
+
+
 def test_single_seeds_need_no_words(runs: list[RunResult]) -> None:
     told = tradeoff([run for run in runs if run.seed == 0], "time_s", "accuracy")
     [line] = caption(told)
