@@ -95,7 +95,7 @@ class Comparison:
         if column.versus is None:
             if target is not None:
                 judged = can_reach(self.groups[variant], target)
-                if not (judged and self._known(variant, metric)):
+                if not (judged and self._known(variant, metric, target)):
                     return None
             return figure(self.groups[variant], metric, target)
         if column.counted:
@@ -147,9 +147,17 @@ class Comparison:
         told = signs(*(times(own, column.metric, target) for own in runs))
         return told if told.seeds else None
 
-    def _known(self, variant: str, metric: Metric) -> bool:
-        """Whether it is known what `metric` came to, target or not: not so of energy at times."""
-        return not all(math.isnan(metric.of(run)) for run in self.groups[variant])
+    def _known(self, variant: str, metric: Metric, target: float | None = None) -> bool:
+        """Whether it is known what `metric` came to: not so of energy at times.
+
+        At a `target`, of each run that got there: older folders tell epsilon of whole runs alone.
+        """
+        if all(math.isnan(metric.of(run)) for run in self.groups[variant]):
+            return False
+        if target is None:
+            return True
+        costs = [metric.until(run, target) for run in self.groups[variant]]
+        return not any(cost is not None and math.isnan(cost) for cost in costs)
 
     def _values(self, variant: str, metric: Metric) -> dict[int, float]:
         return {run.seed: metric.of(run) for run in self.groups[variant]}
