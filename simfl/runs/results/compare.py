@@ -70,6 +70,11 @@ class Comparison:
         for key in keys:
             if key not in columns:
                 target = target_in(key)
+                if target and untrained(all_runs(self.groups)):
+                    raise InputError(
+                        f"column {key!r} is of a target, and only time was simulated: nothing was "
+                        "trained that could reach one"
+                    )
                 if target and target not in map(target_text, self.targets):
                     text = quote(target)
                     ask = called(f"--targets {text} asks", f"targets=[{target!r}] asks")

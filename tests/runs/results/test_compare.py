@@ -222,6 +222,8 @@ def test_runs_of_time_alone_have_no_columns_of_accuracy(tmp_path: Path) -> None:
     assert not compare(find_runs([tmp_path / "timed"]), ["30%"]).targets
     told = "Only time was simulated: nothing was trained, so there is no accuracy."
     assert render(timed, "table").endswith(told)
+    with pytest.raises(InputError, match="'time_s_to_50%' is of a target, and only time was"):
+        timed.only(["time_s_to_50%"])
     run(scenario, tmp_path / "trained")
     both = compare(find_runs([tmp_path]))
     assert {"accuracy", "time_s_to_50%"} <= {column.key for column in both.columns}
