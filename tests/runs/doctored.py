@@ -41,6 +41,14 @@ def in_text(folder: Path, name: str, old: str, new: str) -> None:
     (folder / name).write_text(text.replace(old, new))
 
 
+def with_epsilons(folder: Path, limit: float = 9.0) -> None:
+    """Let rounds tell an epsilon, of which the run has a limit: 2 by the first, then 1."""
+    header, *rows = (folder / "rounds.csv").read_text().splitlines()
+    told = [f"{row},{1.0 + (n == 0)}" for n, row in enumerate(rows)]
+    (folder / "rounds.csv").write_text("\n".join([f"{header},epsilon", *told, ""]))
+    in_text(folder, "scenario.yaml", "stop: {", f"stop: {{epsilon: {limit}, ")
+
+
 def put(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
     return lambda event: event.__setitem__(name, value)
 
@@ -131,6 +139,21 @@ FORGED: dict[str, tuple[str, Callable[[Path], Any], str]] = {
         "outcomes",
         lambda f: in_log(f, "participation", put("client", 66)),
         "client 66 takes part in round 1",
+    ),
+    "offline, but it stayed": (
+        "offline",
+        lambda f: in_log(f, "participation", put("outcome", "offline"), first("arrived", f)),
+        "neither left nor failed",
+    ),
+    "failed, but it computed": (
+        "failed",
+        lambda f: in_log(f, "downloaded", put("event", "failed")),
+        "failed, but has computed it",
+    ),
+    "failed, but it counts": (
+        "failed",
+        lambda f: in_log(f, "uploaded", put("event", "failed"), -1),
+        "failed, but is arrived",
     ),
     "bytes of a participation": (
         "bytes",
@@ -233,6 +256,12 @@ FORGED: dict[str, tuple[str, Callable[[Path], Any], str]] = {
         "accuracy",
         lambda f: in_log(f, "target", put("accuracy", 0.99)),
         "the target 0.99",
+    ),
+    "privacy regained": ("privacy", with_epsilons, "rounds.csv:3: epsilon is 1.0 after 2.0"),
+    "more than the privacy allowed": (
+        "privacy",
+        lambda f: with_epsilons(f, 1.5),
+        "rounds.csv:2: epsilon is 2.0, the run stops at 1.5",
     ),
     "other counts": (
         "summary",

@@ -91,9 +91,19 @@ ABANDONING = {
         "stop": {"rounds": 8, "time": "1 h"},
     },
 }
+FAILING = {
+    **TINY,
+    "fleet": {**TINY["fleet"], "failures": "30%"},
+    "selection": {"name": "power_of_choice", "candidates": 6},
+}
+PRIVATE = {
+    **TINY,
+    "aggregation": {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 2},
+    "rounds": {"clients": 4, "stop": {"epsilon": 4}},
+}
 SOUND = {
     "busy": BUSY, "buffered": BUFFERED, "leaving": LEAVING, "asking at once": ASKING_AT_ONCE,
-    "at edges": AT_EDGES, "abandoning": ABANDONING,
+    "at edges": AT_EDGES, "abandoning": ABANDONING, "failing": FAILING, "private": PRIVATE,
 }  # fmt: skip
 
 

@@ -24,8 +24,10 @@ from simfl.runs.laws.clock import (
     round_numbers,
 )
 from simfl.runs.laws.energy import energy, power
+from simfl.runs.laws.mishaps import failed, offline
 from simfl.runs.laws.models import accuracy, staleness
 from simfl.runs.laws.places import one_place, questions
+from simfl.runs.laws.privacy import privacy
 
 __all__ = ["LAWS", "Law", "Violation"]
 
@@ -37,6 +39,8 @@ LAWS: list[Law] = [
     Law("questions", questions),
     Law("phases", phases),
     Law("outcomes", outcomes),
+    Law("offline", offline),
+    Law("failed", failed),
     Law("bytes", bytes_moved),
     Law("in flight", in_flight),
     Law("deadlines", deadlines, unknown=own_deadlines),
@@ -46,6 +50,7 @@ LAWS: list[Law] = [
     Law("energy", energy),
     Law("power", power),
     Law("accuracy", accuracy),
+    Law("privacy", privacy, full_log=False),
     Law("summary", summary, finished=True),
     Law("trainings", trainings, finished=True),
     Law("event digest", event_digest, finished=True, full_log=False),
