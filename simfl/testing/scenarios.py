@@ -208,7 +208,7 @@ def documents(draw: st.DrawFn) -> Document:
     if at_edges:
         network = {key: value for key, value in network.items() if not key.startswith("server_")}
     aggregation = draw(MEANS if at_edges else AGGREGATORS)
-    return {
+    document: Document = {
         "name": "random",
         "seed": draw(st.integers(0, 99)),
         "data": {
@@ -240,6 +240,9 @@ def documents(draw: st.DrawFn) -> Document:
             "targets": [0.1, 0.5],
         },
     }
+    if policy["name"] == "synchronous" and policy["late"] == "drop":
+        policy["min_updates"] = min(1 + document["seed"] % 2, document["rounds"]["clients"])
+    return document
 
 
 def scenarios() -> st.SearchStrategy[Scenario]:

@@ -66,6 +66,22 @@ CASES: dict[str, dict[str, Any]] = {
         "rounds.stop.time": "1 h",
         **FLAKY,
     },
+    "failing": {  # failures and jitter know how often something was done
+        "fleet.failures": "30%",
+        "fleet.compute_jitter": {"sigma": 0.4},
+        "fleet.on_offline": "pause",
+        "rounds.policy": {
+            "name": "synchronous", "deadline": {"stragglers": "30%"}, "min_updates": 2
+        },
+        "selection": "power_of_choice",
+        **FLAKY,
+    },
+    "private": {
+        "fleet.failures": "20%",
+        "aggregation": {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 2},
+        "rounds.stop": {"epsilon": 4.5, "rounds": 30},
+        "evaluation.targets": ["5%"],
+    },
     "with_frozen_layers": {"model.frozen": ["1.*"], "aggregation": "fedadam"},
     "server_filter": {
         "training.filter": "tests.runs.resuming:EveryOther",
