@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simfl.components.availability.together import all_of
 from simfl.core.epsilon import Privacy, gaussian_epsilon
 from simfl.core.rows import PrivateRoundRow
 from simfl.core.seeds import Seeds
 from simfl.sim.failures import Failures
 from simfl.sim.server.settings import Stop
 from tests.sim.plain_server import INF, Member, PlainServer
-from tests.sim.sim_world import FakeCoordinator, make, make_fleet
+from tests.sim.sim_world import FakeCoordinator, Sessions, make, make_fleet
 
 SAMPLES, BYTES = 16, 3280
 POLICIES = ("fedasync", "fedbuff", "semi_synchronous", "synchronous", "tiered", "hierarchical")
@@ -23,8 +24,9 @@ DURATIONS = ("server_time", "timeout", "period", "deadline", "latency")
 HAIR = 2.0**-12
 """Seconds: nothing happens at the very same instant but what must."""
 NOISE, DELTA = 2.0, 1e-5
-MISHAPS = range(22, 28)
-"""Seeds of runs whose trainings fail, and that have too few updates or end by privacy spent."""
+MISHAPS = range(23, 29)
+"""Seeds of runs whose trainings fail, whose devices are there while two things are so at once, and
+that have too few updates or end by privacy spent."""
 
 
 class Told(Failures):
@@ -61,6 +63,14 @@ def drawn_sessions(rng: np.random.Generator, device: int) -> list[tuple[float, f
         at = end + rng.integers(1, 32) / 4
     sessions = sessions or [(0.0, period_s / 2 + device * HAIR)]
     return [(k * period_s + a, k * period_s + b) for k in range(100) for a, b in sessions]
+
+
+def common(
+    first: Sequence[tuple[float, float]], second: Sequence[tuple[float, float]]
+) -> list[tuple[float, float]]:
+    """Return the sessions during which both go on."""
+    both = [(max(a, c), min(b, d)) for a, b in first for c, d in second if c < b and a < d]
+    return sorted(both)
 
 
 def drawn_policy(rng: np.random.Generator, name: str, devices: int) -> dict[str, Any]:
@@ -120,11 +130,16 @@ def compared(rng: np.random.Generator, name: str, mishaps: bool) -> bool:
     shares = drawn_failures(rng, n) if mishaps else [repeat(None)] * n
     stop, privacy, most = Stop(rounds=12, time_s=1000.0), None, INF
     if mishaps and name == "synchronous" and "late" not in policy:
-        policy["min_updates"] = int(rng.integers(1, clients + 1))
+        policy["min_updates"] = min(int(rng.integers(2, 4)), clients)
         most = int(rng.integers(2, 9))
         within, beyond = (gaussian_epsilon(NOISE, most + more, DELTA) for more in (0, 1))
         stop = replace(stop, epsilon=float(rng.choice([within, (within + beyond) / 2])))
         privacy = Privacy(NOISE, DELTA)
+    if mishaps:
+        plugged = [drawn_sessions(rng, n + device) for device in range(n)]
+        both = all_of([Sessions(sessions), Sessions(plugged)], n)
+        fleet = replace(fleet, groups=[replace(fleet.groups[0], schedule=both)])
+        sessions = [common(*each) for each in zip(sessions, plugged, strict=True)]
     world = make(
         replace(fleet, failures=Told(shares)) if mishaps else fleet,
         {key: f"{value!r} s" if key in DURATIONS else value for key, value in policy.items()},
