@@ -170,11 +170,12 @@ def abandoned(groups: Groups) -> list[str]:
     for name, runs in groups.items():
         runs = [run for run in runs if run.finished]
         if lost := sum(run.summary.get("abandoned_rounds", 0) for run in runs):
-            least = runs[0].written("rounds", "policy")["min_updates"]
+            least = runs[0].written("rounds", "policy", "min_updates")
+            few = "too few updates" if runs[0].forks else f"fewer updates than {least}"
             told.append(
                 f"{name}: {lost:,} of {formats.plural(sum(run.n_rounds for run in runs), 'round')} "
-                f"abandoned, with fewer updates than {least} (`rounds.policy.min_updates`): all "
-                "work for them was in vain."
+                f"abandoned, with {few} (`rounds.policy.min_updates`): all work for them was in "
+                "vain."
             )
     return _some(told)
 

@@ -9,9 +9,11 @@ import simfl
 from simfl.report import write_report
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.page.notes import notes
+from simfl.runs.forks.fork import fork
 from simfl.runs.options import Options
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
+from simfl.runs.run import resume
 from simfl.scenario import Scenario
 from tests.made_runs import made_run
 from tests.report.page.html_page import check, island
@@ -78,6 +80,10 @@ def test_abandoned_rounds_are_told(tmp_path: Path) -> None:
     assert lost == result.summary["abandoned_rounds"] > 0
     told = dict(notes({"v": [result]}))["Abandoned rounds"]
     assert told.startswith(f"v: {lost} of 4 rounds abandoned, with fewer updates than 3")
+    at_s = float(result.rounds["end_s"].iloc[-1]) - 1
+    changed = fork(result.folder, at_s, ["rounds.policy=fedbuff"], name="w")
+    told = dict(notes({"w": [resume(changed, Options(time_only=True))]}))["Abandoned rounds"]
+    assert " abandoned, with too few updates (" in told
 
 
 def test_short_rounds_are_told_with_how_many_devices_a_result_rests_on(tmp_path: Path) -> None:
