@@ -38,8 +38,11 @@ def caption(results: Sequence[RunResult], x: str, y: str | None, band: str) -> I
                 f"no mean of {formats.listed(apart, FEW)}: at no {across.label} do all seeds have "
                 "a value, so each is a line of its own"
             )
-    if lacking := those(by_variant(results), lambda run: not is_drawn(run)):
+    everybody = by_variant(results)
+    if lacking := those(everybody, lambda run: not shows(run, up)):
         yield f"left out, without any {up.label}: {lacking}"
+    if lacking := those(everybody, lambda run: shows(run, up) and not shows(run, across)):
+        yield f"left out, without any {across.label}: {lacking}"
     if unfinished := those(groups, lambda run: not run.finished):
         yield f"not finished, drawn as far as they got: {unfinished}"
 

@@ -118,6 +118,11 @@ def test_a_caption_says_what_the_picture_does_not(tmp_path: Path) -> None:
         "seeds",
         "left out, without any accuracy: lost",
     ]
+    free = made_run(tmp_path, "free", 0, CURVES[0], fleet=[{"count": 2}])  # of charge
+    assert list(caption([alike[0], free, none], "energy", "accuracy", "ci")) == [
+        "left out, without any accuracy: lost",
+        "left out, without any energy at work: free",
+    ]
     single = made_run(tmp_path, "longer", 0, CURVES[0])  # was told to be a mean over 3 seeds, too
     assert list(caption([*alike, single], "time", None, "ci"))[1:] == [
         "one seed alone, no mean: longer"
