@@ -116,8 +116,15 @@ def _groups(explanation: Explanation) -> dict[int, str]:
     """Return the groups of the devices that were asked, by their number, and who attacks."""
     run = explanation.run
     clients, groups = run.of_clients("client").tolist(), run.of_clients("group").tolist()
-    told = {group: _group(group, run.attacks.get(group, "")) for group in {*groups}}
+    told = {group: _group(group, _attack(explanation, group)) for group in {*groups}}
     return {client: told[group] for client, group in zip(clients, groups, strict=True)}
+
+
+def _attack(explanation: Explanation, group: str) -> str:
+    """Return how devices of a group attack, in the round that is explained or in any ("": not)."""
+    if explanation.round is None:
+        return explanation.run.attacks.get(group, "")
+    return explanation.run.attack_in(explanation.round, group)
 
 
 def _group(name: str, attack: str) -> str:

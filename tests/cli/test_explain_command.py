@@ -110,3 +110,7 @@ def test_it_says_who_attacks(tmp_path: Path) -> None:
     text = as_text(explanation)
     assert "1 (honest) " in text
     assert "3 (odd, attacker) " in text
+    groups[1]["attack"] = {"name": "sign_flip", "from_round": 2}
+    later = made(tmp_path / "later", fleet=groups)
+    assert "attacker" not in as_text(explain(later, 1))
+    assert "3 (odd, attacker) " in as_text(explain(later, 2))

@@ -50,7 +50,10 @@ def by_group(run: RunResult) -> tuple[str, Table] | None:
 def group_cell(run: RunResult, name: Cell) -> Cell:
     """Return the cell that names a group, which says how its devices attack, if they do."""
     attack = run.attacks.get(name.text, "")
-    return replace(name, more=f"attackers: {attack}") if attack else name
+    if not attack:
+        return name
+    first = run.attacks_from[name.text]
+    return replace(name, more=f"attackers: {attack}{f' from round {first}' * (first > 1)}")
 
 
 def _count(number: int) -> Cell:

@@ -196,6 +196,18 @@ class RunFiles:
         written = [component_name(group.get("attack")) for group in self.scenario.get("fleet", [])]
         return {name: how for (name, _), how in zip(self.groups, written, strict=True) if how}
 
+    @cached_property
+    def attacks_from(self) -> dict[str, int]:
+        """The rounds in which these begin to, by the same names."""
+        fleet = zip(self.groups, self.scenario.get("fleet", []), strict=True)
+        written = {name: value_at(group, "attack", "from_round") for (name, _), group in fleet}
+        return {name: written[name] or 1 for name in self.attacks}
+
+    def attack_in(self, round_: int, group: str) -> str:
+        """Return how the devices of a group attack in a round ("": they don't, or not yet)."""
+        how = self.attacks.get(group, "")
+        return how if how and round_ >= self.attacks_from[group] else ""
+
     @property
     def attackers(self) -> int:
         """How many devices attack."""

@@ -20,7 +20,7 @@ class Participation:
     Attributes:
         client: its number.
         group: its group of devices.
-        attack: how these attack ("": they don't).
+        attack: how these attack in its round ("": they don't, or not yet).
         outcome: what became of it.
         download_s: how long the model was on its way (NaN: it did not come so far, or was there).
         compute_s: how long it trained (NaN: it did not come so far).
@@ -90,7 +90,8 @@ def _participation(
     trained_from_s = since_s if math.isnan(fetched_s) else fetched_s
     took = fetched_s - since_s, trained_s - trained_from_s, arrived_s - trained_s
     group = str(run.of_clients("group")[row])
-    known = client, group, run.attacks.get(group, ""), outcome, *took
+    attack = run.attack_in(int(cell("round")), group)
+    known = client, group, attack, outcome, *took
     if outcome == "skipped" or not math.isnan(took[2]):
         return Participation(*known)
     if not math.isnan(took[1]):

@@ -128,8 +128,9 @@ def test_each_group_of_the_fleet_has_what_it_came_to_and_cost(tmp_path: Path) ->
 
 def test_attackers_are_marked(tmp_path: Path) -> None:
     """`simfl fleet` told how many there are, and the page of a run nothing."""
-    groups = [{"name": "honest", "count": 6}, {"name": "odd", "count": 2, "attack": "sign_flip"}]
-    data = {**TINY, "fleet": groups, "rounds": {"clients": 8, "stop": {"rounds": 1}}}
+    attack = {"name": "sign_flip", "from_round": 2}
+    groups = [{"name": "honest", "count": 6}, {"name": "odd", "count": 2, "attack": attack}]
+    data = {**TINY, "fleet": groups, "rounds": {"clients": 8, "stop": {"rounds": 2}}}
     variants = {"attacked": {}, "spared": {"fleet[1].attack": None}}
     options = Options(time_only=True, jobs=1)
     runs = run(Scenario.from_dict({**data, "variants": variants}), tmp_path, options)
@@ -138,7 +139,7 @@ def test_attackers_are_marked(tmp_path: Path) -> None:
     for rows, place in ((tables["Clients"][0][1].rows, 1), (tables["Costs"][0][1].rows, 0)):
         assert {(row[place].text, row[place].more) for row in rows} == {
             ("honest", ""),
-            ("odd", "attackers: sign_flip"),
+            ("odd", "attackers: sign_flip from round 2"),
         }
     [table] = [table for part in of_both for _, table in part.tables]
     at = table.heads.index("attackers")
