@@ -24,7 +24,7 @@ def caption(told: Tradeoff) -> Iterator[str]:
     if several:
         seeds = so_many(min(several), max(several))
         yield f"small points: seeds; large ones: medians over {seeds} seeds"
-    if told.front:
+    if told.front and len(told.variants) > 1:
         sides = zip(told.better, told.columns, strict=True)
         better = ", ".join(f"{SIDES[side]} {label_of(told, column)}" for side, column in sides)
         luck = ", though chance may have a part in it" if several else ""

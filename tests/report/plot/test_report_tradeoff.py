@@ -70,7 +70,8 @@ def test_of_runs_under_way_the_caption_says_not_yet(tmp_path: Path) -> None:
         made_run(tmp_path, "v", seed, reaches(first, 3), finished=seed < 2)
         for seed, first in enumerate([1, 2, 0])
     ]
-    assert list(caption(tradeoff(runs, X, Y)))[-2:] == [
+    assert list(caption(tradeoff(runs, X, Y))) == [
+        "small points: seeds; large ones: medians over 3 seeds",
         "not yet at 70%, the worst in medians: v (1 of 3 seeds)",
         "not finished, counted as far as they got: v (1 of 3 seeds)",
     ]
