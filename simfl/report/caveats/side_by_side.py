@@ -55,10 +55,7 @@ def _at(run: RunResult, path: Sequence[str]) -> str:
 
 def alike(groups: Groups) -> list[str]:
     """Say which variants did the same in every round: a deadline, say, that nobody misses."""
-    courses = {
-        name: [tuple((r.seed, r.round_rows[COURSE].to_numpy(float).tobytes()) for r in runs)]
-        for name, runs in groups.items()
-    }
+    courses = {name: [tuple(map(_course, runs))] for name, runs in groups.items()}
     sets: dict[bool, list[list[str]]] = {}
     for names in owners(courses).values():
         if len(names) > 1:
@@ -73,6 +70,13 @@ def alike(groups: Groups) -> list[str]:
             f"scenario made no difference{where}."
         )
     return told
+
+
+def _course(run: RunResult) -> tuple[int, bytes, str]:
+    """Return what two runs have in common that go the same way, at the same costs."""
+    columns = COURSE if run.time_only else [*COURSE, "energy_j", "idle_energy_j"]
+    rounds = run.round_rows[columns].to_numpy(float).tobytes()
+    return run.seed, rounds, "" if run.time_only else json.dumps(run.privacy)
 
 
 def _with(sets: list[list[str]]) -> str:

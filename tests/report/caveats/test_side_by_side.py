@@ -78,6 +78,17 @@ def test_variants_that_make_no_difference_are_named(tmp_path: Path) -> None:
     ]
 
 
+def test_variants_that_spend_other_energy_or_privacy_make_a_difference(tmp_path: Path) -> None:
+    noise = {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 2}
+    variants = {
+        "plain": {},
+        "surer": {"aggregation.delta": 1e-9},
+        "hot": {"fleet.power": {"compute": "9 W"}},
+    }
+    spec = {**TINY, "aggregation": noise, "variants": variants}
+    assert alike(by_variant(run(Scenario.from_dict(spec), tmp_path))) == []
+
+
 def test_sets_of_variants_that_make_no_difference_are_one_sentence(tmp_path: Path) -> None:
     """A sweep of ten numbers of clients and five learning rates had ten boxes above its results."""
     groups = {
