@@ -26,6 +26,15 @@ def test_a_table_that_is_gone(run_tiny: RunTiny, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err == f"error: {table} can't be read: No such file or directory\n"
 
 
+def test_a_metric_that_is_no_number(run_tiny: RunTiny, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was an internal error, as was an epsilon."""
+    table = run_tiny().folder / "rounds.csv"
+    head, *rows = table.read_text().splitlines()
+    table.write_text("".join(f"{line}\n" for line in [f"{head},f1", *(f"{r},x" for r in rows)]))
+    assert main(["compare", str(table.parent)]) == 2
+    assert f"{table} can't be read: " in capsys.readouterr().err
+
+
 def test_a_summary_that_lacks_a_number(
     run_tiny: RunTiny, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,6 +126,20 @@ def test_what_is_where_checkpoints_belong_is_told_before_training(
             '"download_bytes": ',
             '"download_bytes": NaN, "x": ',
             "'totals'",
+        ),
+        (
+            "report",
+            "summary.json",
+            '"totals": {',
+            '"privacy": {"epsilon": "x"}, "totals": {',
+            "'privacy'",
+        ),
+        (
+            "compare",
+            "summary.json",
+            '"totals": {',
+            '"abandoned_rounds": "x", "totals": {',
+            "'abandoned_rounds'",
         ),
         ("export", "provenance.json", '"factors": {}', '"factors": 0.5', "'factors' is not what"),
         ("report", "provenance.json", '"forks": []', '"forks": [1]', "'forks' is not what"),

@@ -29,6 +29,12 @@ def _is_evaluation(value: Any) -> bool:
     return value is None or (_are_numbers(value) and isinstance(value.get("round"), int))
 
 
+def _is_privacy(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return _are_numbers({name: n for name, n in value.items() if name != "why_none"})
+
+
 def _are_targets(value: Any) -> bool:
     return isinstance(value, dict) and all(n is None or _are_numbers(n) for n in value.values())
 
@@ -42,13 +48,14 @@ def _are_forks(value: Any) -> bool:
 OF_SUMMARY: Kinds = {
     "virtual_time_s": _is_number,
     "rounds": _is(int),
+    "abandoned_rounds": _is(int),
     "totals": _are_numbers,
     "participations": _are_counts,
     "participation_gini": _is_number,
     "trainings": _are_counts,
     "last_evaluation": _is_evaluation,
     "targets": _are_targets,
-    "privacy": _is(dict),
+    "privacy": _is_privacy,
 }
 OF_PROVENANCE: Kinds = {
     "variant": _is(str),

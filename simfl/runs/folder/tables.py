@@ -35,10 +35,9 @@ def read_table(path: Path, row: type) -> "pd.DataFrame":
     with _whole_lines(path, ",".join(kinds)) as whole, np.errstate(invalid="ignore"):
         names = whole.readline().decode().strip().split(",")
         whole.seek(0)
-        empty = {name: ["", "nan"] for name in names if kinds.get(name, float) is float}
-        table = pd.read_csv(whole, dtype=kinds, keep_default_na=False, na_values=empty)
-    if not len(table):  # pandas knows no type of a column without rows
-        table = table.astype({name: kinds.get(name, float) for name in table.columns})
+        dtypes = {name: kinds.get(name, float) for name in names}
+        empty = {name: ["", "nan"] for name, kind in dtypes.items() if kind is float}
+        table = pd.read_csv(whole, dtype=dtypes, keep_default_na=False, na_values=empty)
     for column in fields(row):
         name, kind = column.name, kinds[column.name]
         if name not in table and kind is int and column.default is MISSING:
