@@ -77,8 +77,9 @@ class Group(Part):
     name: Name = Field("devices", description="unique among the groups")
     count: Annotated[Count, WORKED_OUT] = Field(
         description="number of devices; omitted: one for each row of the trace, or, of one group "
-        "alone, for each of the data set's own clients, if their number is known beforehand (your "
-        "own data: if they say which samples are for testing)"
+        "alone without a trace or with one that names clients, for each of the data set's own "
+        "clients, if their number is known beforehand (your own data: if they say which samples "
+        "are for testing)"
     )
     device: Annotated[str, AfterValidator(_known)] | None = Field(
         None, description="class of devices whose numbers are the defaults; see simfl list devices"
