@@ -37,8 +37,8 @@ class Stop(Part):
     )
     epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
         None,
-        description="privacy spent, as in `rounds.csv`: the run ends before the round in which a "
-        "client could come to have spent more",
+        description="privacy spent, as in `rounds.csv`, with an aggregation that tells it, such as "
+        "dp_fedavg: the run ends before the round in which a client could come to have spent more",
     )
 
     @model_validator(mode="after")
