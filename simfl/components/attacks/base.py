@@ -16,11 +16,15 @@ it is not finite, discarded; a filter on the client is not asked.  Its device's 
 honest training, and so is a gradient that a selector asks for.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
+from typing_extensions import override
 
-from simfl.core.component import Component
+from simfl.core.circumstances import Circumstances
+from simfl.core.component import Component, overrides
 from simfl.core.registry import Registry
 from simfl.core.types import Ids, Rng
 
@@ -37,6 +41,13 @@ class Attack(Component):
         description="round that its devices attack from; until then they are as others are (where "
         "updates are aggregated as they come: of work begun at the model of so many aggregations)",
     )
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        ways = (Attack.relabel, Attack.forge, Attack.agree)
+        if not any(overrides(self, way) for way in ways):
+            names = ", ".join(f"`{way.__name__}`" for way in ways)
+            yield f"attack {self.name!r} does nothing: its class has none of the methods {names}"
 
     def relabel(self, labels: Ids, classes: int, rng: Rng) -> Ids:
         """Return `(n,)` what a device takes for the classes of its training samples.

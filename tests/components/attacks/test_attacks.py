@@ -6,7 +6,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from simfl.components.attacks.base import attacks
+from simfl.components.attacks.base import Attack, Update, attacks
+from simfl.core.types import Rng
 from simfl.errors import ScenarioError
 from simfl.scenario import Scenario
 from simfl.testing.circumstances import circumstances
@@ -112,6 +113,18 @@ def test_one_class_alone_is_taken_for_another() -> None:
     half = attacks.parse({"name": "label_flip", "source": 5, "to": "random", "share": "50%"})
     changed = half.relabel(labels, 10, RNG(0)) != labels
     assert changed.sum() == changed[labels == 5].sum() == 10
+
+
+def test_an_attack_that_does_nothing_is_refused() -> None:
+    """One of a user's own did so without a word where its method was called `forgery`."""
+
+    class Harmless(Attack):
+        def forgery(self, update: Update, rng: Rng) -> Update:
+            return -update
+
+    [objection] = Harmless().objections(circumstances())
+    assert "none of the methods `relabel`, `forge`, `agree`" in objection
+    assert not [*attacks.parse("sign_flip").objections(circumstances())]
 
 
 @pytest.mark.parametrize(
