@@ -161,8 +161,29 @@ def difference_text(figure: Figure, unit: Unit) -> str:
     if math.isnan(figure.mean):
         return formats.NOTHING
     if unit != "share":
-        return f"{figure.mean:+.4g} {interval_text(figure.interval, '{:+.4g}'.format)}"
+        signed = _signed(figure.interval)
+        return f"{signed(figure.mean)} {interval_text(figure.interval, signed)}"
     return f"{_points(figure.mean)} points {interval_text(figure.interval, _points)}"
+
+
+def _signed(interval: Interval | None) -> Callable[[float], str]:
+    """Return how a difference is written: to the second digit of half of its interval's width.
+
+    An end of an interval that leaves out 0 does not read as 0.
+
+    >>> _signed(Interval(-0.0026, 0.0026, "Student's t"))(1.3e-05), _signed(None)(0.0123456)
+    ('+0.0000', '+0.01235')
+    >>> _signed(Interval(0.00002, 0.04, "Student's t"))(0.00002)
+    '+0.00002'
+    """
+    half = 0.0 if interval is None else (interval.high - interval.low) / 2
+    if interval is None or not 1e-6 <= half < math.inf:
+        return "{:+.4g}".format
+    digits = 1 - math.floor(math.log10(half))
+    if interval.low > 0 or interval.high < 0:
+        nearest = min(abs(interval.low), abs(interval.high))
+        digits = max(digits, -math.floor(math.log10(nearest)))
+    return lambda value: f"{value:+,.{max(digits, 0)}f}"
 
 
 def _points(share: float) -> str:

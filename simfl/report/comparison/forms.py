@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -100,15 +101,20 @@ def as_markdown(comparison: Comparison) -> str:
 
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "±": r"$\pm$", "×": r"$\times$", "÷": r"$\div$", "–": "--", "[": "{[}", "]": "{]}",
+    "±": r"$\pm$", "−": "$-$", "×": r"$\times$", "÷": r"$\div$", "–": "--", "[": "{[}", "]": "{]}",
 }  # fmt: skip
+
+
+_MINUS = re.compile(r"(?<![^\s\[])-(?=\d)")
+"""A hyphen that is a number's sign, not one within a name."""
 
 
 def as_latex(comparison: Comparison) -> str:
     """Return a booktabs table per section; a column has one unit."""
 
     def row(cells: list[str]) -> str:
-        return " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in cells) + r" \\"
+        signed = (_MINUS.sub("−", cell) for cell in cells)
+        return " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in signed) + r" \\"
 
     lines = [r"% \usepackage{booktabs}"]
     for part in sections(comparison, one_unit=True):

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 from itertools import product
 from pathlib import Path
 
@@ -197,6 +198,16 @@ def test_latex_is_booktabs_with_nothing_left_to_escape(tmp_path: Path) -> None:
         assert text.count(rf"\begin{{{name}}}") == text.count(rf"\end{{{name}}}") == 2
 
 
+def test_latex_sets_a_minus_where_one_is_meant(tmp_path: Path) -> None:
+    for name, accuracy in (("a", 0.7), ("a-2", 0.6)):
+        for seed in (0, 1, 2):
+            made_run(tmp_path, name, seed, reaches(1, 2, accuracy + seed / 100 * (name != "a")))
+    text = render(compare(find_runs([tmp_path]), baseline="a"), "latex")
+    assert "\na-2 & 3 &" in text
+    assert " & $-$" in text
+    assert not re.search(r"[ }]-\d", text)
+
+
 @pytest.mark.parametrize(
     ("numbers", "told"),
     [
@@ -210,6 +221,24 @@ def test_latex_is_booktabs_with_nothing_left_to_escape(tmp_path: Path) -> None:
 def test_a_deviation_is_as_exact_as_its_mean(numbers: list[float], told: str) -> None:
     column = Column(Metric("macro_f1", "number", lambda _: math.nan))
     assert cell_text(column, Figure.of(numbers, worst=math.nan)) == told
+
+
+@pytest.mark.parametrize(
+    ("differences", "told"),
+    [
+        ([-0.0026, 0.0026, 0.00003], "+0.0000 [-0.0064, +0.0065]"),
+        ([0.101, 0.102, 0.1033], "+0.1021 [+0.0992, +0.1050]"),
+        ([0.01, 0.0172, 0.0136], "+0.0136 [+0.0047, +0.0225]"),
+        ([-12_000.0, -12_400.0, -12_100.0], "-12,167 [-12,684, -11,650]"),
+        ([0.5, 0.5, 0.5], "+0.5 [+0.5, +0.5]"),
+    ],
+)
+def test_a_difference_is_told_no_finer_than_its_interval_is_wide(
+    differences: list[float], told: str
+) -> None:
+    """It was "+1.307e-05 [-0.002586, +0.002613]"."""
+    column = Column(Metric("macro_f1", "number", lambda _: math.nan), versus="a")
+    assert cell_text(column, Figure.of(differences)) == told
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,7 @@ def test_runs_of_time_alone_have_no_columns_of_accuracy(tmp_path: Path) -> None:
 def test_errors_are_compared_as_accuracies_are() -> None:
     rmse = Metric("rmse", "number", lambda run: math.nan)
     text = cell_text(Column(rmse, versus="a"), Figure.of([0.02, -0.01, 0.01]))
-    assert text == "+0.006667 [-0.03128, +0.04461]"
+    assert text == "+0.007 [-0.031, +0.045]"
     assert cell_text(Column(rmse, versus="a"), Figure.of([0.02])) == "+0.02 (one seed, no interval)"
 
 
