@@ -15,6 +15,7 @@ from simfl import Options, RunResult, Scenario, run
 from simfl.cli import main
 from simfl.errors import InputError
 from simfl.runs.evaluate import evaluate
+from tests.made_runs import made_run
 from tests.run_folders import files
 from tests.tiny import TINY, RunTiny
 
@@ -201,5 +202,10 @@ def test_as_a_command(
     found = json.loads(capsys.readouterr().out)
     assert [len(one["clients"]) for one in found] == [8, 8]
     assert found[0]["spreads"][0]["whom"] == "everybody"
+    stopped = made_run(tmp_path, "stopped", 0, [0.5], finished=False)
+    assert main(["evaluate", folders[0], str(stopped.folder), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert len(json.loads(printed.out)) == 1
+    assert printed.err == f"note: left out, not finished: {stopped.folder}\n"
     assert main(["evaluate", *folders, "--out", str(tmp_path / "all.txt")]) == 2
     assert "must end in .csv" in capsys.readouterr().err

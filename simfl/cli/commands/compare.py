@@ -6,13 +6,11 @@ import typer
 
 from simfl.cli import _options as shared
 from simfl.cli._aside import say_aside
+from simfl.cli._finished import finished
 from simfl.cli.app import app
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from simfl.runs.results.compare import Comparison
-    from simfl.runs.results.result import RunResult
 
 FORMATS = ("table", "markdown", "csv", "json", "latex")
 
@@ -62,7 +60,7 @@ def compare_command(
     shared.require_format(form, FORMATS)
     if ideal is not None and baseline is None:
         raise InputError("--ideal needs a --baseline")
-    runs, wanted = _finished(find_runs(folders), baseline), None
+    runs, wanted = finished(find_runs(folders), baseline), None
     if targets is not None:
         with shared.naming("--targets"):
             wanted = as_targets(targets.split(","), runs)
@@ -70,26 +68,6 @@ def compare_command(
     if columns is not None:
         comparison = _only(comparison, columns)
     typer.echo(render(comparison, form))
-
-
-def _finished(runs: "Sequence[RunResult]", baseline: str | None) -> "list[RunResult]":
-    """Return the runs that have finished; tell of the others.
-
-    Raises:
-        InputError: none has, or none of the `baseline`; says how to go on.
-    """
-    finished = [run for run in runs if run.finished]
-    if not finished:
-        runs[0].require_finished()
-    left = [run for run in runs if not run.finished]
-    if baseline not in {run.variant for run in finished}:
-        for run in left:
-            if run.variant == baseline:
-                run.require_finished()
-    if left:
-        told = ", ".join(str(run.folder) for run in left)
-        say_aside(f"note: left out, not finished: {told}")
-    return finished
 
 
 def _only(comparison: "Comparison", columns: str) -> "Comparison":

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from simfl.cli import _options as shared
+from simfl.cli._finished import finished
 from simfl.cli.app import app
 
 
@@ -40,7 +41,8 @@ def evaluate_command(
 
     Whom the model serves how well: each group of the fleet, and clients whose updates counted or
     never did; with --fine-tune, before and after each has trained it further for itself; with
-    --baseline, what each variant differs by from that, seed by seed.
+    --baseline, what each variant differs by from that, seed by seed. Runs that have not finished
+    are left out, and named.
     """
     import json
 
@@ -61,7 +63,7 @@ def evaluate_command(
             require_variant(baseline, by_variant(runs))
     evaluations, how = [], shared.options(executor, workers, data_dir)
     with shared.importing(allow_code), shared.interruptible("nothing was written"):
-        for run in runs:
+        for run in finished(runs, baseline):
             evaluation = evaluate(run, how, fine_tune)
             evaluations.append(evaluation)
             if not as_json:
