@@ -224,6 +224,22 @@ def test_the_headlines_accuracy_is_told_from_the_tables(tmp_path: Path) -> None:
     assert tables[0].rows[0][1].text == "10.00%"
 
 
+def test_who_is_short_of_a_target_again_at_the_end_is_told(tmp_path: Path) -> None:
+    """Under an attack a model fell to 11%, and its page began "Reached 60% after 27.2 s"."""
+    up, down = [0.5, 0.7, 0.71], [0.5, 0.7, 0.4]
+    steady = [made_run(tmp_path, "steady", seed, up) for seed in (0, 1)]
+    fell = [made_run(tmp_path, "fell", seed, down) for seed in (0, 1)]
+    some = [made_run(tmp_path, "some", seed, of) for seed, of in ((0, up), (1, down))]
+    going = [made_run(tmp_path, "going", 0, down, finished=False)]
+    assert headline({"fell": fell})[1:] == ["Its last model is short of that again (40.00%)."]
+    assert headline({"some": some})[1:] == [
+        "Its last model is short of that again with 1 of 2 seeds."
+    ]
+    assert len(headline({"steady": steady})) == len(headline({"going": going})) == 1
+    told = headline({"steady": steady, "fell": fell, "some": some, "going": going})
+    assert told[-1] == "Short of it again at the end: fell (40.00%) and some with 1 of 2 seeds."
+
+
 def test_who_trained_nothing_is_not_said_to_have_failed(tmp_path: Path) -> None:
     """Beside trained variants those of --time-only "never did", as if they had tried."""
     spec = TINY | {"evaluation": {"targets": ["1%"]}}

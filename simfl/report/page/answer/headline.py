@@ -9,6 +9,7 @@ from simfl.report import formats
 from simfl.report.page.answer.best import best_accuracy, least_error
 from simfl.report.page.answer.pace import pace
 from simfl.report.page.answer.race import race
+from simfl.report.page.answer.relapses import relapses
 from simfl.report.page.answer.standings import standings
 from simfl.runs.results.column import target_text
 from simfl.runs.results.grouping import Groups, all_runs
@@ -53,8 +54,9 @@ def _race_to(targets: Sequence[float], groups: Groups) -> list[str]:
     """
     sentences = list[str]()
     for target in reversed(targets):
-        ranked = standings(_who_may_reach(target, groups), target)
-        sentences = [*race(ranked, target), *sentences]
+        may = _who_may_reach(target, groups)
+        ranked = standings(may, target)
+        sentences = [*race(ranked, target), *relapses(may, target), *sentences]
         if not math.isinf(ranked[0].time_s.middle):
             break
     return sentences

@@ -1,0 +1,46 @@
+"""Whose last models are short of a target that was reached, in words."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simfl.core.target import metric_of
+from simfl.core.types import Floats
+from simfl.report.comparison.cells import TEXT
+from simfl.report.page.answer.best import named
+from simfl.runs.results.grouping import Groups
+from simfl.runs.results.result import RunResult
+
+
+def relapses(groups: Groups, target: float) -> list[str]:
+    """Say which of `groups` were at `target`, and no longer are (empty: none of them)."""
+    told = []
+    for name, runs in groups.items():
+        ended = [run for run in runs if run.finished and run.reached(target)]
+        short = [run for run in ended if not _is_there(run, target)]
+        if not short:
+            continue
+        seeds = f"with {len(short)} of {len(runs)} seeds"
+        what = f"({_last(short, target)})" if len(short) == len(runs) else seeds
+        if len(groups) == 1:
+            return [f"Its last model is short of that again {what}."]
+        told.append(f"{name} {what}")
+    return [f"Short of it again at the end: {named(told, len(groups))}."] if told else []
+
+
+def _judged(run: RunResult, target: float) -> Floats:
+    """Return `(evaluations,)` what rounds were judged at, of what `target` is a value of."""
+    judged = run.judged_by(metric_of(target))
+    return judged[~np.isnan(judged)]
+
+
+def _is_there(run: RunResult, target: float) -> bool:
+    """Whether the last model that was judged is as good as `target`."""
+    last = _judged(run, target)[-1:]
+    return bool(run.criteria.at(target, last).all())
+
+
+def _last(runs: Sequence[RunResult], target: float) -> str:
+    """Return what the last models come to, in the mean over `runs`."""
+    mean = float(np.mean([_judged(run, target)[-1] for run in runs]))
+    return TEXT["share" if metric_of(target) == "accuracy" else "number"](mean)
