@@ -74,8 +74,9 @@ class DeviceTrace(Part):
     )
     sample: Literal["random", "in_order", "by_client"] = Field(
         "random",
-        description="rows at random, with replacement; in the file's order, repeated; or each "
-        "device takes that of the client whose data it holds (default where `client` is given)",
+        description="rows at random, with replacement; in the file's order, from the first in "
+        "each group, repeated; or each device takes that of the client whose data it holds "
+        "(default where `client` is given)",
     )
     client: str | None = Field(
         None,
