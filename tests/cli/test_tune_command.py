@@ -51,7 +51,7 @@ def test_options_say_what_to_look_for(tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_text(json.dumps(LEARNS))
     command = [
         "tune", str(path), "-p", "rounds.clients={min: 2, max: 8}", "--objective", "time",
-        "--under", "never_heard=100%", "--trials", "3", "--time-only", "--out",
+        "--under", "never_heard=100%", "--trials", "3", "--time-only", "--log", "none", "--out",
         str(tmp_path / "out"),
     ]  # fmt: skip
     assert main(command) == 0
@@ -59,6 +59,7 @@ def test_options_say_what_to_look_for(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "Least time: " in out
     assert "--set 'rounds.clients=" in out
     assert err.count("\n") == 3
+    assert {log.read_text() for log in (tmp_path / "out").rglob("events.jsonl")} == {""}
     assert main([*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / TRIALS).read_text())))

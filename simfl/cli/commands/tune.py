@@ -61,6 +61,8 @@ def tune_command(
     time_only: shared.TimeOnly = False,
     data_dir: shared.DataDir = None,
     ray_address: shared.RayAddress = None,
+    log: shared.Log = "full",
+    compress_log: shared.CompressLog = False,
     overwrite: shared.Overwrite = False,
     go_on: Annotated[
         bool,
@@ -80,8 +82,9 @@ def tune_command(
     from simfl.scenario import Document
 
     how = shared.options(
-        executor, workers, data_dir, ray_address, device=device, time_only=time_only, jobs=jobs
-    )
+        executor, workers, data_dir, ray_address, device=device, time_only=time_only, jobs=jobs,
+        log=log, compress_log=compress_log,
+    )  # fmt: skip
     document = Document.load(file).set(*(changes or ()))
     document = _with_options(document, parameters or (), objective, limits or (), trials)
     silent = quiet or as_json
