@@ -31,7 +31,6 @@ POLICIES: st.SearchStrategy[Any] = st.one_of(
         enforce=st.booleans(),
         over_select=SHARES,
         late=st.sampled_from(["drop", "carry"]),
-        min_updates=st.sampled_from([1, 1, 2]),
         server_time=st.sampled_from(["0 s", "50 ms"]),
     ),
     _named(
