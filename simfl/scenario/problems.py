@@ -20,7 +20,7 @@ from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.parts.part import WORKED_OUT
 from simfl.scenario.wording import message_of
 
-_OTHER_KIND = re.compile("expected a (list|mapping).*, got ")
+_OTHER_KIND = re.compile(r"expected a (list|mapping).*, got |expected .*, got [\[{]")
 _MISSING = "missing key"
 WRONG_KEY = ("[key]",)
 """How a path ends, as pydantic has it, where the key itself is wrong, not its value."""

@@ -196,7 +196,10 @@ def test_capacities_and_starts_are_drawn(tmp_path: Path) -> None:
         ("15", "expected an energy"),
         ("0 Wh", "must be above zero"),
         ({"capacity": "15 Wh", "minimum": 0}, "minimum: must be above 0"),
-        ({"capacity": "15 Wh", "start": {"min": "90%", "max": "30%"}}, "`min` must be below `max`"),
+        (
+            {"capacity": "15 Wh", "start": {"min": "90%", "max": "30%"}},
+            "start: `min` must be below",
+        ),
         (
             {"capacity": "15 Wh", "start": {"distribution": "uniform", "min": "2%", "max": "9%"}},
             r"start: a charge at the start has no distribution; .* \{min: 25%, max: 100%\}$",

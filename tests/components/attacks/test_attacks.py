@@ -93,7 +93,7 @@ def test_the_share_differs_from_device_to_device() -> None:
 @pytest.mark.parametrize(
     ("share", "told"),
     [
-        ({"min": "60%", "max": "20%"}, "`min` must be below `max`"),
+        ({"min": "60%", "max": "20%"}, "fleet.attack.share: `min` must be below `max`"),
         ({"min": "20%", "most": "60%"}, "most"),
         ({"distribution": "uniform", "min": "20%"}, "has no distribution; give a share such as"),
         ("0%", "must be above 0"),
