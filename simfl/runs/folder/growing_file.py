@@ -1,5 +1,7 @@
 """Files of a run that only grow: whole lines, written a round at a time, checked when replayed."""
 
+import itertools
+import operator
 import os
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
@@ -14,6 +16,8 @@ PACKED = ".zst"
 """What the name of a compressed file ends with: Zstandard, a frame for each piece written."""
 
 _CHUNK = 1 << 16
+_SHOWN = 300
+"""Characters of a line that is not as it was."""
 
 
 def lines_of(path: Path) -> Iterator[str]:
@@ -115,7 +119,7 @@ class GrowingFile:
                 f"{self.path}: line {self.count} differs from the recorded one; the code, the "
                 "data, the scenario or this file has changed since "
                 f"({called('`--overwrite`', 'overwrite=True')} begins anew)\n"
-                f"  recorded: {recorded[:300]}\n  replayed: {line[:300]}"
+                f"  recorded: {_around(recorded, line)}\n  replayed: {_around(line, recorded)}"
             )
 
     def flush(self) -> None:
@@ -165,6 +169,13 @@ class GrowingFile:
         digest = self._digest.copy()
         digest.update(_block(self._waiting))
         return digest.hexdigest()
+
+
+def _around(line: str, other: str) -> str:
+    """Return so much of a line that it can be seen where it begins to differ from another."""
+    alike = itertools.takewhile(bool, map(operator.eq, line, other))
+    first = max(sum(alike) - _SHOWN // 2, 0)
+    return f"{'...' if first else ''}{line[first : first + _SHOWN]}"
 
 
 def _block(lines: Sequence[str]) -> bytes:

@@ -25,6 +25,17 @@ def test_a_damaged_compressed_log_is_told(tmp_path: Path) -> None:
         list(lines_of(path))
 
 
+def test_of_long_lines_it_is_told_where_they_differ(tmp_path: Path) -> None:
+    """The first 300 characters of both stood there, which were the same."""
+    path, same = tmp_path / "log", "x" * 5000
+    path.write_text(f"{same}1\n")
+    with pytest.raises(RunError) as told:
+        GrowingFile(path).append(f"{same}2")
+    recorded, replayed = str(told.value).splitlines()[1:]
+    assert recorded.endswith("x1")
+    assert replayed.endswith("x2")
+
+
 @pytest.mark.parametrize("suffix", ["", ".zst"])
 def test_long_files_grow_by_whole_lines(tmp_path: Path, suffix: str) -> None:
     """Many frames, and frames and lines longer than what is read at once."""
