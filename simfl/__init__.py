@@ -11,14 +11,20 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # `as` says that they are exported
     from simfl.components.aggregators.base import Aggregator as Aggregator
+    from simfl.components.attacks.base import Attack as Attack
     from simfl.components.availability.base import Availability as Availability
     from simfl.components.compressors.base import Compressor as Compressor
     from simfl.components.coresets.base import Coreset as Coreset
     from simfl.components.datasets.base import Dataset as Dataset
     from simfl.components.filters.base import UpdateFilter as UpdateFilter
+    from simfl.components.losses.base import Loss as Loss
+    from simfl.components.metrics.base import QualityMetric as QualityMetric
     from simfl.components.models.base import Model as Model
+    from simfl.components.optimizers.base import Optimizer as Optimizer
     from simfl.components.partitions.base import Partition as Partition
+    from simfl.components.schedules.base import Schedule as Schedule
     from simfl.components.selectors.base import Selector as Selector
+    from simfl.components.trackers.base import Tracker as Tracker
     from simfl.components.workloads.base import Workload as Workload
     from simfl.report.flower import run_flower as run_flower
     from simfl.report.run import run as run
@@ -34,19 +40,25 @@ if TYPE_CHECKING:  # `as` says that they are exported
 
 _HOMES = {
     "Aggregator": "simfl.components.aggregators.base",
+    "Attack": "simfl.components.attacks.base",
     "Availability": "simfl.components.availability.base",
     "Compressor": "simfl.components.compressors.base",
     "Coreset": "simfl.components.coresets.base",
     "Dataset": "simfl.components.datasets.base",
     "Executor": "simfl.training.executors.base",
+    "Loss": "simfl.components.losses.base",
     "Model": "simfl.components.models.base",
     "Network": "simfl.sim.networks.base",
+    "Optimizer": "simfl.components.optimizers.base",
     "Options": "simfl.runs.options",
     "Partition": "simfl.components.partitions.base",
+    "QualityMetric": "simfl.components.metrics.base",
     "RoundPolicy": "simfl.sim.policies.base",
     "RunResult": "simfl.runs.results.result",
     "Scenario": "simfl.scenario",
+    "Schedule": "simfl.components.schedules.base",
     "Selector": "simfl.components.selectors.base",
+    "Tracker": "simfl.components.trackers.base",
     "UpdateFilter": "simfl.components.filters.base",
     "Workload": "simfl.components.workloads.base",
     "compare": "simfl.runs.results.compare",

@@ -9,11 +9,18 @@ import pytest
 
 import simfl
 from simfl.errors import InputError
+from simfl.scenario.reference.kinds import KINDS
 from tests.tiny import TINY
 
 
 def test_public_names_are_offered_for_completion() -> None:
     assert set(simfl.__all__) <= set(dir(simfl))
+
+
+@pytest.mark.parametrize("home", [place.partition(":")[0] for place in KINDS.values()])
+def test_the_base_class_of_each_kind_is_offered(home: str) -> None:
+    """Of 19 kinds there were 13; `from simfl import Attack` was an error."""
+    assert home in {getattr(simfl, name).__module__ for name in simfl.__all__}
 
 
 def test_plain_data_is_run_and_a_folder_named_by_text_is_resumed(tmp_path: Path) -> None:
