@@ -175,6 +175,23 @@ def test_partition_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert len(found["label_counts"]) == len(found["skew"]) == 30
     assert all(len(row) == 10 for row in found["label_counts"])
     assert all(0 <= far < 2 for far in found["skew"])
+    assert "names" not in found
+
+
+def test_partition_names_clients_of_ones_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which hospital is whose device was known once a run had been evaluated."""
+    rows = [f"{n}.5,{n % 2},{who},{n % 3 // 2}" for who in ("Nord", "Able") for n in range(6)]
+    (tmp_path / "own.csv").write_text("\n".join(["x,ill,who,test", *rows]))
+    data = "{dataset: {name: csv, file: own.csv, label: ill, client: who, test: test}}"
+    path = tmp_path / "own.yaml"
+    path.write_text(
+        f"data: {data}\nmodel: logistic_regression\nfleet: {{count: 2, compute: 1 samples/s}}\n"
+        "rounds: {clients: 1}\n"
+    )
+    assert main(["partition", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["names"] == ["Able", "Nord"]
 
 
 def test_partition_of_data_made_on_demand(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

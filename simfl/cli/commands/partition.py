@@ -30,7 +30,8 @@ def partition_command(
     if out is not None:
         check_picture(out)
     scenario = preview.load(file, changes, variant, seed, allow_code)
-    counts = preview.builder(scenario, data_dir).federation.label_counts
+    data = preview.builder(scenario, data_dir).federation
+    counts = data.label_counts
     if counts is None:
         dataset = scenario.data.dataset
         why = (
@@ -44,7 +45,10 @@ def partition_command(
         save(picture(counts, title), out)
     if as_json:
         skews = finite(skew(counts).tolist())
-        typer.echo(json.dumps({"label_counts": counts.tolist(), "skew": skews}))
+        told = {"label_counts": counts.tolist(), "skew": skews}
+        if data.names is not None:
+            told["names"] = data.names.tolist()
+        typer.echo(json.dumps(told))
         return
     typer.echo(summary(counts))
     preview.tell_which(scenario)
