@@ -65,7 +65,7 @@ def _points(axes: "Axes", told: Tradeoff) -> None:
 
     thick = mpl.rcParams["lines.linewidth"]
     for index, (name, own) in enumerate(told.variants.items()):
-        look = mark(index) | {"linestyle": "none", "markeredgewidth": 0}
+        look = mark(index) | {"linestyle": "none", "markeredgewidth": 0, "clip_on": False}
         if not own.complete.any():
             continue
         if own.median is not None:

@@ -54,6 +54,13 @@ def test_medians_and_their_front_are_drawn(runs: list[RunResult]) -> None:
     assert axes.get_xlim()[0] == axes.get_ylim()[0] == 0
 
 
+def test_a_point_at_zero_is_not_cut_in_half_by_the_axis(runs: list[RunResult]) -> None:
+    [axes] = draw(tradeoff(runs, X, Y)).axes
+    points = [line for line in axes.get_lines() if line.get_label() != "front"]
+    assert points
+    assert not any(line.get_clip_on() for line in points)
+
+
 def test_the_caption_names_those_that_never_got_there(runs: list[RunResult]) -> None:
     assert list(caption(tradeoff(runs, X, Y))) == [
         "small points: seeds; large ones: medians over 3 seeds",
