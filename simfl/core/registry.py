@@ -179,6 +179,8 @@ class Registry(Generic[C]):
         if glued := glued_name(options):
             raise InputError(f"{glued!r} is written `name: {glued[5:]}`, with a space")
         name = options.pop("name", self.default)
+        if isinstance(name, type) and issubclass(name, Component):
+            raise InputError(f"{name.__name__} is a class; give an object of it, {name.__name__}()")
         if not isinstance(name, str):
             raise InputError(
                 f"expected the name of {self.one} or a mapping with a `name`, one of: "
@@ -234,7 +236,9 @@ class Registry(Generic[C]):
         def parse(value: object) -> C:
             component = self.parse(value)
             if not isinstance(component, base):
-                raise InputError(f"{component.name!r} is no {self.kind}")
+                raise InputError(
+                    f"{component.name or type(component).__name__!r} is no {self.kind}"
+                )
             return component
 
         return as_text(parse, self.dump)

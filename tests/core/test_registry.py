@@ -3,15 +3,18 @@
 import inspect
 import pickle
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
-from simfl import Scenario
+from simfl import Aggregator, Scenario
+from simfl.components.aggregators.base import Contribution
 from simfl.components.selectors.base import selectors
 from simfl.core.code import beside
 from simfl.core.component import Component
+from simfl.core.types import Params
 from simfl.errors import InputError, ScenarioError
 
 MINE = """
@@ -178,6 +181,19 @@ def test_a_component_of_another_kind_is_told_by_name() -> None:
     fedavg = "simfl.components.aggregators.fedavg:FedAvg"
     with pytest.raises(ScenarioError, match=rf"selection: '{fedavg}' is no selector"):
         Scenario.from_dict({"fleet": {"count": 3}, "selection": fedavg})
+
+
+def test_a_class_in_place_of_an_object_and_one_of_another_kind_are_named() -> None:
+    """One had all selectors listed, the other was "'' is no selector"."""
+
+    class Mine(Aggregator):
+        def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
+            return model
+
+    with pytest.raises(ScenarioError, match=r"aggregation: Mine is a class; .* of it, Mine\(\)"):
+        Scenario.from_dict({"fleet": {"count": 3}, "aggregation": Mine})
+    with pytest.raises(ScenarioError, match=r"selection: 'Mine' is no selector"):
+        Scenario.from_dict({"fleet": {"count": 3}, "selection": Mine()})
 
 
 @pytest.mark.parametrize(
