@@ -23,6 +23,7 @@ def shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, int]:
     if (log := RunFiles(folder).log) != "full":
         recorded = called(f"--log {log}", f"log={log!r}")
         raise InputError(f"{folder} was recorded with {recorded}: its past is not known")
+    at_s = float(at_s)  # whose comparisons are not NumPy's
     lines = enumerate(event_lines(folder), start=1)
     times_s = [event_of(folder, number, line)["t"] for number, line in lines]
     last_s = times_s[-1] if times_s else 0.0
@@ -50,4 +51,4 @@ def shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, int]:
             f"{folder} is a fork itself, from {begun_s:g} s on; fork it later than that, or "
             "fork the run that it comes from"
         )
-    return float(at_s), shared
+    return at_s, shared
