@@ -163,6 +163,10 @@ def test_columns_without_the_baseline_are_told(
     assert "none that compares with --baseline: accuracy_difference, time_speedup_to_10%" in told
     assert main([*words, "accuracy,time_speedup_to_10%"]) == 0
     assert capsys.readouterr().err == ""
+    for column in ("time_speedup_to_10%", "time_sooner_to_10%", "accuracy_difference"):
+        assert main(["compare", str(top), "--columns", column]) == 2
+        told = f"column '{column}' compares variants, and needs --baseline"
+        assert told in capsys.readouterr().err
 
 
 def test_a_run_named_twice_counts_once(top: Path, capsys: pytest.CaptureFixture[str]) -> None:

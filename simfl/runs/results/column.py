@@ -46,6 +46,12 @@ class Column:
         return self.versus is not None and cost
 
 
+def compares(key: str) -> bool:
+    """Return whether a column of that name would compare variants, whatever it is of."""
+    name = key.partition("_to_")[0]
+    return name.endswith(("_sooner", "_speedup", "_difference")) or key == "relative_improvement"
+
+
 def target_in(key: str) -> str:
     """Return the target that the key of a column ends with ("": none)."""
     _, _, end = key.partition("_to_")

@@ -10,7 +10,7 @@ from typing_extensions import override
 from simfl.core.arguments import called, require_kind, require_several
 from simfl.errors import InputError, NameNotFound
 from simfl.runs.results.asked_targets import as_targets
-from simfl.runs.results.column import Column, target_in, target_text
+from simfl.runs.results.column import Column, compares, target_in, target_text
 from simfl.runs.results.grouping import Groups, all_runs, by_variant, require_variant, share_seeds
 from simfl.runs.results.metric import (
     ACCURACY,
@@ -81,6 +81,9 @@ class Comparison:
                     raise InputError(
                         f"column {key!r} is of a target that is not asked about; {ask}"
                     )
+                if self.baseline is None and compares(key):
+                    needs = called("--baseline", "a baseline")
+                    raise InputError(f"column {key!r} compares variants, and needs {needs}")
                 raise NameNotFound("column", key, columns)
         return replace(self, columns=[columns[key] for key in dict.fromkeys(keys)])
 
