@@ -63,6 +63,31 @@ def test_where_no_update_passes_the_model_stays(run_tiny: RunTiny, selection: st
     assert result.summary["trainings"]["computed"] == len(result.clients)
 
 
+class Withholds(UpdateFilter):
+    """Has clients send nothing but a status, from the second round on."""
+
+    @property
+    def stage(self) -> Stage:
+        return "client"
+
+    def keep(self, update: Update, reference: Update | None, round_: int) -> bool:
+        return round_ < 2
+
+
+def test_a_run_whose_clients_keep_all_updates_back_comes_to_an_end(
+    run_tiny: RunTiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each status that came was something heard, and it went on for ever."""
+    monkeypatch.setattr("simfl.sim.server.silence.MANY_IN_VAIN", 40)
+    monkeypatch.setattr("simfl.sim.server.silence.EACH_IN_VAIN", 1)
+    stop = {"rounds": None, "accuracy": 1.0}
+    changes = {"training.filter": f"{__name__}:Withholds", "rounds.stop": stop}
+    result = run_tiny(changes, Options(executor="inline"))
+    assert result.summary["finished"].startswith("no update counted of 40 participations or more")
+    assert result.rounds.arrived.sum() == 4
+    assert broken(result.folder) == []
+
+
 def test_a_filter_needs_training(run_tiny: RunTiny) -> None:
     with pytest.raises(InputError, match="time_only"):
         run_tiny({"training.filter": "cmfl"}, Options(time_only=True))

@@ -207,7 +207,7 @@ class Dispatch:
         part.process = None
         self.candidates.release(part.client)
         if not self._abandoning:
-            self.silence.over(heard=part.errand.end == "arrived")
+            self.silence.over(heard=part.arrived)
             self.standstill.over()
         if not part.arrived and not self._abandoning:
             reported = part.kept_back and part.errand.end == "arrived"

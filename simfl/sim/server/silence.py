@@ -42,7 +42,8 @@ class Silence:
     def over(self, heard: bool) -> None:
         """Take note that a participation is over, of which the server has `heard` or has not.
 
-        One that never began, for nothing useful fitted, is over as well.
+        One that never began, for nothing useful fitted, is over as well; of an update that its
+        client keeps back nothing is heard.
         """
         state = self._state
         ends = self._rounds_end_it and self._heard.round < state.round
