@@ -103,9 +103,8 @@ def plot_command(
     for line in told:
         typer.echo(f"  {line}")
     if (variants := len(by_variant(runs))) > LOOKS:
-        say_aside(
-            f"warning: {variants} variants share {LOOKS} colours and dashes; name fewer folders"
-        )
+        looks = f"{LOOKS} colours and {'dashes' if kind == 'curves' else 'markers'}"
+        say_aside(f"warning: {variants} variants share {looks}; name fewer folders")
 
 
 def _check_kind(kind: str, x: str | None, y: str | None, band: str | None) -> None:

@@ -263,6 +263,9 @@ class TestCommand:
         options = ["--width", "slide", "--height", "300mm", "--out", str(tmp_path / "a.png")]
         assert main(["plot", str(tmp_path), *options]) == 0
         assert "49 variants share 48 colours and dashes" in capsys.readouterr().err
+        options += ["--kind", "tradeoff", "--x", "time_s", "--y", "accuracy"]
+        assert main(["plot", str(tmp_path), *options]) == 0
+        assert "49 variants share 48 colours and markers" in capsys.readouterr().err
 
     @pytest.mark.parametrize("side", [math.nan, math.inf, 0.0])
     def test_a_side_is_some_millimetres(self, runs: list[RunResult], side: float) -> None:
