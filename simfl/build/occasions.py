@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from simfl.core.seeds import Seeds
-from simfl.scenario.parts.fleet import Group, RateJitter
+from simfl.scenario.parts.fleet import Group
+from simfl.scenario.parts.rate_jitter import RateJitter
 from simfl.sim.failures import Failures
 from simfl.sim.fleet import DeviceGroup
 from simfl.sim.jitter import Jitter

@@ -16,7 +16,7 @@ from pydantic import (
 from simfl.components.attacks.base import Attack, attacks
 from simfl.components.availability.base import Availability, availabilities
 from simfl.components.availability.together import Together
-from simfl.core.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, Percent, Power
+from simfl.core.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, Percent
 from simfl.scenario.distributions import Draw
 from simfl.scenario.parts.battery import BatteryField
 from simfl.scenario.parts.catalogue import catalogue, device_class
@@ -30,36 +30,8 @@ from simfl.scenario.parts.device_number import (
 )
 from simfl.scenario.parts.device_trace import DeviceTrace
 from simfl.scenario.parts.part import WORKED_OUT, Count, Name, Part
-
-
-class PowerDraw(Part):
-    """Electrical power of a device in each phase."""
-
-    idle: Power = Field(0.0, description="while online and not at work, including waiting")
-    download: Power = Field(0.0, description="while it receives; default: that of `idle`")
-    compute: Power = Field(0.0, description="while it trains; default: that of `idle`")
-    upload: Power = Field(0.0, description="while it sends; default: that of `idle`")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_idle(cls, value: Any) -> Any:
-        """Let phases that are not given draw what the device draws anyway."""
-        if not isinstance(value, dict) or "idle" not in value:
-            return value
-        return {**dict.fromkeys(("download", "compute", "upload"), value["idle"]), **value}
-
-    @property
-    def at_work(self) -> bool:
-        """Whether work takes any."""
-        return max(self.download, self.compute, self.upload) > 0
-
-
-class RateJitter(Part):
-    """How a device's rates differ from time to time: by a log-normal factor."""
-
-    sigma: float = Field(
-        gt=0, le=5, description="standard deviation of the factor's logarithm; its median is 1"
-    )
+from simfl.scenario.parts.power import PowerDraw
+from simfl.scenario.parts.rate_jitter import RateJitter
 
 
 def _known(name: str) -> str:
