@@ -30,8 +30,8 @@ class Measured:
     Attributes:
         runs: a seed each.
         points: `(runs, 2)` across and up (NaN: it has none).
-        median: `(2,)` over all of `runs`, one that lacks it counting as the worst (None: most seeds
-            lack one of the two, as where they never reached a target).
+        median: `(2,)` over all of `runs`, one that lacks it counting as the worst (None: half of
+            the seeds or more lack one of the two, as where they never reached a target).
     """
 
     runs: Sequence[RunResult]
