@@ -76,7 +76,7 @@ def test_what_a_thin_log_can_not_do_is_said(
     folder = done(tmp_path, log=log)
     findings = {finding.law: str(finding) for finding in check(folder)}
     assert findings.pop("readable").endswith("holds")
-    for name in ("event digest", "scenario digest"):
+    for name in ("privacy", "event digest", "scenario digest"):
         assert findings.pop(name).endswith("holds")
     assert len(findings) > 5
     assert all(f"recorded with --log {log}" in told for told in findings.values())

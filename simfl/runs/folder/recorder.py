@@ -22,6 +22,7 @@ KINDS: Mapping[str, frozenset[str] | None] = {
             "idled",
             "edge_aggregated",
             "backhaul",
+            "abandoned",
             "aggregated",
             "evaluated",
             "target",
