@@ -11,13 +11,11 @@ from simfl.runs.results.compare import Comparison
 from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.metric import EPSILONS, NORMALISED, TERMINAL, times
 from simfl.runs.results.paired import Ratio, zero_cost
-from simfl.runs.results.signs import Signs
+from simfl.runs.results.signs import DECISIVE, Signs
 from simfl.runs.results.statistics import Figure
 
 BY_CHANCE = 0.05
 """Share of the intervals, which are 95% ones, that leave out what is so."""
-SIGNS = 6
-"""With so many seeds, all of which fall one way, a sign test's p is below 0.05."""
 
 
 def legend(comparison: Comparison) -> list[str]:
@@ -152,8 +150,8 @@ def _legend_of_signs(counts: Sequence[Signs], baseline: str) -> list[str]:
     if any(signs.less + signs.more < signs.seeds for signs in counts):
         line += " (the rest: equally soon, or neither got there while both ran)"
     line += "; p is the sign test's (two-sided): from 0.05 on chance may explain it"
-    if max(signs.seeds for signs in counts) < SIGNS:
-        line += f", which fewer than {SIGNS} seeds are never below, however they fall"
+    if max(signs.seeds for signs in counts) < DECISIVE:
+        line += f", which fewer than {DECISIVE} seeds are never below, however they fall"
     return [f"{line}."]
 
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from simfl.runs.results.paired import Times
 from simfl.runs.results.statistics import ROUNDING
 
+DECISIVE = 6
+"""With so many seeds, all of which fall one way, the p of a sign test is below 0.05."""
+
 
 @dataclass(frozen=True)
 class Signs:

@@ -321,7 +321,8 @@ def test_a_variant_of_fewer_seeds_is_first_only_where_both_have_been(tmp_path: P
         "as long [0.37×, 4.29×]) and fork took 1 min 40 s (2.00× as long, with the 1 seed that "
         "both have). Ratios are geometric means, seed by seed, with 95% intervals. a and fork have "
         "one seed in common: chance may be why they differ. a was sooner than b with 2 of 3 seeds "
-        "(p = 1); p is the sign test's: from 0.05 on chance may explain it."
+        "(p = 1); p is the sign test's: from 0.05 on chance may explain it, which fewer than 6 "
+        "seeds are never below."
     )
     told = " ".join(headline(by_variant(find_runs([tmp_path / n for n in ("b", "fork")]))))
     assert told.startswith("b reached 70% first on the whole, after 3 min 20 s")
@@ -368,7 +369,8 @@ def test_who_took_the_same_with_each_seed_ties(seeds: int, told: str, tmp_path: 
             "a reached 70% first: after 10.0 s of virtual time, 1 round and 2 kB moved, in the "
             "mean of 3 seeds. b took 16.7 s. Of 0 s, which some seeds took, there is no ratio: "
             "chance may be why a and b differ. a was sooner than b with 1 of 3 seeds, later with 0 "
-            "(p = 1); p is the sign test's: from 0.05 on chance may explain it.",
+            "(p = 1); p is the sign test's: from 0.05 on chance may explain it, which fewer than "
+            "6 seeds are never below.",
         ),
         (
             (0, 10, 20),

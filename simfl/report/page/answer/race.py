@@ -9,6 +9,7 @@ from simfl.report.page.answer.best import FEW, MANY, named, not_told_apart
 from simfl.report.page.answer.pace import ONE_SEED, SEED_BY_SEED
 from simfl.report.page.answer.standings import Standing
 from simfl.runs.results.column import target_text
+from simfl.runs.results.signs import DECISIVE
 from simfl.runs.results.statistics import ENOUGH, Figure
 
 
@@ -141,9 +142,11 @@ def _seeds_ahead(ranked: Sequence[Standing]) -> Iterator[str]:
         if standing.behind.less + standing.behind.more
     ]
     if told:
+        few = max(standing.shared for standing in ranked[1:]) < DECISIVE
         yield (
             f"{ranked[0].name} was sooner than {formats.listed(told, FEW)}; p is the sign test's: "
-            "from 0.05 on chance may explain it."
+            "from 0.05 on chance may explain it"
+            f"{f', which fewer than {DECISIVE} seeds are never below' if few else ''}."
         )
 
 
