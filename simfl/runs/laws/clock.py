@@ -82,7 +82,8 @@ def deadlines(records: Records) -> Violations:
             yield Violation(CLIENTS, number, f"arrived at {end_s} s, but was due at {due_s} s")
         if part["round"] in abandoned:
             if part["outcome"] == "arrived":
-                yield Violation(CLIENTS, number, f"arrived in round {part['round']}, an abandoned")
+                words = f"arrived, but round {part['round']} was abandoned"
+                yield Violation(CLIENTS, number, words)
         elif waits and part["outcome"] == "late" and end_s is not None:
             yield Violation(CLIENTS, number, f"late, but came at {end_s} s, due at {due_s} s")
 

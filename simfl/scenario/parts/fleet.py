@@ -96,9 +96,9 @@ class Group(Part):
     failures: Percent = Field(
         0.0,
         lt=1,
-        description="share of trainings, and of answers to a selector, that break off at some "
-        "moment of their computing (the app is closed, memory runs out): the work is lost, the "
-        "device stays",
+        description="share of trainings, and of charged answers to a selector, that break off at "
+        "some moment of their computing (the app is closed, memory runs out): the work is lost, "
+        "the device stays",
     )
     attack: Annotated[Attack, attacks] | None = Field(
         None, description="what is wrong with what its devices learn or send; omitted: nothing"
