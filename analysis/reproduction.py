@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import fill
 
 from analysis.standing_out import standing_out
+from simfl.core.costs import Unit
 from simfl.papers.claims import Claim, Verdict, median, paired, seeds_of, values
 from simfl.papers.item import Item, Paper, items, papers
 from simfl.papers.measures import Measure, Record, read
@@ -23,7 +24,6 @@ from simfl.report.comparison.cells import (
     interval_text,
     ratio_text,
 )
-from simfl.runs.results.metric import Unit
 from simfl.runs.results.paired import Ratio
 from simfl.runs.results.statistics import Figure
 from simfl.scenario.parts.experiment import parse_seeds

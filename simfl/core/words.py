@@ -1,7 +1,7 @@
 """What messages list: the first of what may be many, and who says the same."""
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -19,6 +19,15 @@ def few(words: Iterable[str], most: int = 3, between: str = ", ") -> str:
     """
     first = list(islice(words, most + 1))
     return between.join([*first[:most], "..."] if len(first) > most else first)
+
+
+def either(words: Sequence[str]) -> str:
+    """Return words of which one is meant.
+
+    >>> either("abc"), either("a")
+    ('a, b or c', 'a')
+    """
+    return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
 def numbered(number: int, noun: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from simfl.core.costs import Unit
 from simfl.core.files import write_output
 from simfl.errors import InputError
 from simfl.runs.results.grouping import by_variant
@@ -25,7 +26,6 @@ from simfl.runs.results.metric import (
     TERMINAL,
     TIME,
     Metric,
-    Unit,
 )
 from simfl.runs.results.result import RunResult
 

@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from simfl.core.costs import Unit
 from simfl.report.comparison.cells import difference_text
 from simfl.report.comparison.columns import fitting
 from simfl.report.comparison.forms import facts
@@ -17,7 +18,6 @@ from simfl.runs.client_differences import (
 )
 from simfl.runs.client_evaluation import ClientEvaluation
 from simfl.runs.results.grouping import Groups, by_variant
-from simfl.runs.results.metric import Unit
 
 
 def as_text(evaluations: Sequence[ClientEvaluation], baseline: str) -> str:

@@ -4,13 +4,13 @@ import math
 import textwrap
 from collections.abc import Callable, Sequence
 
+from simfl.core.costs import Unit
 from simfl.report import formats
 from simfl.report.comparison.cells import difference_text, figure_text
 from simfl.report.text_page import TextPage
 from simfl.runs.client_differences import by_variants
 from simfl.runs.client_evaluation import ClientEvaluation, Spread
 from simfl.runs.fine_tune import FineTuning
-from simfl.runs.results.metric import Unit
 from simfl.runs.results.statistics import Figure
 
 HEADS: tuple[str, ...] = ("", "clients", "mean", "all samples", "std", "worst tenth", "best tenth")

@@ -1,15 +1,17 @@
 """What an axis can show of a run's rounds, and runs of one variant brought to the same places."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from simfl.core.costs import SPENT, Cost
 from simfl.core.types import Floats
 from simfl.report import formats
-from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Unit
+from simfl.report.axes import ENERGY_UNITS, TIME_UNITS, UNITS, Unit
+from simfl.runs.results.costs import READINGS
 from simfl.runs.results.result import RunResult
 
 Kind = Literal["share", "count", "number"]
@@ -48,33 +50,27 @@ def _from_start(run: RunResult, start: float, rounds: Floats) -> Floats:
     return np.append(start, values) if run.initial_evaluation else values
 
 
-def _none_spent(run: RunResult) -> float:
-    return 0.0 if run.powered else math.nan
-
-
 TIME = Measure(
     "time", "virtual time", lambda r: _from_start(r, 0.0, r.of_rounds("end_s")), TIME_UNITS
 )
 ROUNDS = Measure(
     "round", "round", lambda r: _from_start(r, 0.0, r.of_rounds("round")), kind="count"
 )
-BYTES = Measure("bytes", "bytes moved", lambda r: _from_start(r, 0.0, r.moved_bytes), BYTE_UNITS)
-ENERGY = Measure(
-    "energy", "energy at work", lambda r: _from_start(r, _none_spent(r), r.spent_j), ENERGY_UNITS
-)
 
 
-def _of_privacy(name: str, label: str) -> Measure:
-    """Return what rounds have spent of privacy; runs that don't tell it have NaN."""
-    return Measure(
-        name,
-        label,
-        lambda r: _from_start(r, r.epsilon_at_start(name), r.spent_epsilon(name)),
-    )
+def _of_cost(cost: Cost) -> Measure:
+    """Return what rounds have spent; runs that don't tell it have NaN."""
+    reading = READINGS[cost.column]
+
+    def of(run: RunResult) -> Floats:
+        return _from_start(run, reading.at_start(run), reading.by_round(run))
+
+    return Measure(cost.name, cost.axis, of, UNITS.get(cost.unit, ()))
 
 
-EPSILON = _of_privacy("epsilon", "epsilon")
-EPSILON_POISSON = _of_privacy("epsilon_poisson", "epsilon, Poisson")
+COSTS: Mapping[str, Measure] = {cost.name: _of_cost(cost) for cost in SPENT}
+"""What is summed up, by name."""
+BYTES = COSTS["bytes"]
 GEMD = Measure("gemd", "GEMD", lambda r: _from_start(r, math.nan, r.of_rounds("gemd")))
 DURATION = Measure(
     "duration",

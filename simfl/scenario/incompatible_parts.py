@@ -8,6 +8,7 @@ from simfl.components.metrics.base import quality_metrics
 from simfl.core.arguments import called
 from simfl.core.blame import blaming
 from simfl.core.circumstances import Circumstances
+from simfl.core.costs import TUNED
 from simfl.core.target import MetricTarget, metric_of
 from simfl.core.words import numbered
 from simfl.errors import MEANT, InputError, nearest
@@ -16,7 +17,7 @@ from simfl.scenario.distributions.data_size import DataSize
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import Correlations
 from simfl.scenario.parts.experiment import Experiment
-from simfl.scenario.parts.tune import COSTS, EXPECTED, Tune
+from simfl.scenario.parts.tune import EXPECTED, Tune
 from simfl.scenario.privacy import privacy_of, why_no_epsilon
 
 Objection = tuple[Location, str]
@@ -127,10 +128,10 @@ def why_no_objective(tune: Tune, scenario: Experiment) -> str:
     if "accuracy" not in known and "accuracy" in (measured, target and metric_of(target)):
         instead = f"a target such as '{loss.error or 'loss'} 0.5'" if target else "'loss'"
         return f"loss {loss.name!r} has no accuracy; the objective may be {instead}"
-    if measured in COSTS:
+    if measured in TUNED:
         return ""
     if measured not in {*known, *measured_names(), *quality_metrics.names()}:
-        hint = nearest(measured, [*COSTS, *known])
+        hint = nearest(measured, [*TUNED, *known])
         hint = hint if hint.startswith(MEANT) else ""
         return f"{EXPECTED}, or one of {', '.join(known)}, got {tune.objective!r}{hint}"
     return criteria.why_incomparable(measured)

@@ -10,6 +10,7 @@ from simfl.cli import _complete
 from simfl.cli import _options as shared
 from simfl.cli._aside import say_aside
 from simfl.cli.app import app
+from simfl.core.costs import SPENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from simfl.runs.results.result import RunResult
 
 KINDS = ("curves", "tradeoff")
-SPENT = ("bytes", "energy", "epsilon", "epsilon_poisson")
-XS = ("time", "rounds", *SPENT)
-YS = ("accuracy", "loss", "duration", "gemd", "rounds", *SPENT)
+COSTS = tuple(cost.name for cost in SPENT)
+XS = ("time", "rounds", *COSTS)
+YS = ("accuracy", "loss", "duration", "gemd", "rounds", *COSTS)
 
 
 @app.command("plot")

@@ -9,6 +9,8 @@ import typer
 from simfl.cli import _options as shared
 from simfl.cli._aside import say_aside
 from simfl.cli.app import app
+from simfl.core.costs import TUNED
+from simfl.core.words import either
 
 if TYPE_CHECKING:
     from simfl.runs.tuning.trials import Tuning
@@ -32,8 +34,7 @@ def tune_command(
         str | None,
         typer.Option(
             "--objective",
-            help="time, rounds, bytes, energy or epsilon [to 80% or to 'rmse 0.5']; loss, accuracy "
-            "or a metric.",
+            help=f"{either(TUNED)} [to 80% or to 'rmse 0.5']; loss, accuracy or a metric.",
         ),
     ] = None,
     limits: Annotated[

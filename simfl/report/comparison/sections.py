@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from simfl.core.costs import SPENT
 from simfl.report import formats
 from simfl.report.axes import UNITS, unit_for
 from simfl.report.comparison.cells import cell_text
@@ -13,6 +14,7 @@ from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.column import Column, target_text
 from simfl.runs.results.compare import Comparison
 from simfl.runs.results.grouping import Groups, all_runs
+from simfl.runs.results.metric import PER_ROUND
 from simfl.runs.results.several import judged_on
 
 NAMES = {
@@ -20,13 +22,9 @@ NAMES = {
     "terminal_accuracy": f"accuracy, last {TERMINAL_ROUNDS} rounds",
     "time_s": "time",
     "rounds": "rounds",
-    "bytes": "bytes",
     "wasted_bytes": "wasted",
-    "energy_j": "energy at work",
     "idle_energy_j": "energy idle",
     "normalised_time": "last arrival / deadline",
-    "epsilon": "epsilon",
-    "epsilon_poisson": "epsilon, Poisson",
     "best_accuracy": "best accuracy",
     "loss": "loss",
     "gemd": "GEMD",
@@ -34,10 +32,9 @@ NAMES = {
     "never_heard": "devices never heard",
     "staleness": "staleness of updates",
     "backhaul_bytes": "on the backhaul",
-    "time_per_round": "time",
-    "bytes_per_round": "bytes",
-    "energy_per_round": "energy at work",
+    **{cost.column: cost.title for cost in SPENT},
 }
+NAMES |= {by_round.name: NAMES[whole.name] for whole, by_round in PER_ROUND.items()}
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from simfl.runs.results.compare import Comparison, compare
 from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.metric import (
     ACCURACY,
+    BY_COST,
     BYTES,
-    ENERGY,
-    EPSILONS,
     IDLE,
     NORMALISED,
     ROUNDS,
@@ -50,15 +49,14 @@ def _parts(comparison: Comparison) -> list[list[Column]]:
     """
     runs = all_runs(comparison.groups)
     several = len({run.n_rounds for run in runs}) > 1
-    wanted = [*([ROUNDS] if several else []), TIME, BYTES, WASTED, ENERGY, IDLE, NORMALISED]
-    wanted += EPSILONS
+    wanted = [*([ROUNDS] if several else []), TIME, *BY_COST.values(), WASTED, IDLE, NORMALISED]
     own = [c for c in comparison.columns if c.metric.unit == "number"]  # of losses and metrics
     whole = [c for c in comparison.columns if c.target is None and c.metric in wanted]
     to = [c for c in comparison.columns if c.target is not None]
     first = [*([Column(ACCURACY)] if have_accuracy(runs) else []), *own, *to]
     if len(first) <= FITTING_WORDS:
         return _side_by_side(first, whole)
-    rest = [c for c in to if c.metric in (ENERGY, *EPSILONS)]
+    rest = [c for c in to if c.metric in BY_COST.values() and c.metric is not BYTES]
     return [[c for c in first if c not in rest], *_side_by_side(rest, whole)]
 
 

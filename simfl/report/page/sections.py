@@ -35,8 +35,7 @@ class Section:
 
 def learning(groups: Groups) -> Drawing | None:
     """Return how good models are by what they cost; rounds over time, if nothing was evaluated."""
-    xs = [measures.TIME, measures.ROUNDS, measures.BYTES, measures.ENERGY]
-    xs += [measures.EPSILON, measures.EPSILON_POISSON]
+    xs = [measures.TIME, measures.ROUNDS, *measures.COSTS.values()]
     targets = all_targets(all_runs(groups))
     marks = [(metric_of(target), float(target), target_text(target)) for target in targets]
     about = "Dashed lines across are the targets." if marks else ""

@@ -6,16 +6,14 @@ from typing import Any
 import numpy as np
 
 from simfl.core.arguments import called, require_kind
+from simfl.core.costs import SPENT
 from simfl.errors import InputError, nearest
 from simfl.report import formats
 from simfl.report.measures import (
     ACCURACY,
-    BYTES,
+    COSTS,
     DONE,
     DURATION,
-    ENERGY,
-    EPSILON,
-    EPSILON_POISSON,
     GEMD,
     LOSS,
     ROUNDS,
@@ -26,13 +24,10 @@ from simfl.report.measures import (
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_errors, all_metrics
 
-SPENT: Mapping[str, Measure] = {
-    "bytes": BYTES, "energy": ENERGY, "epsilon": EPSILON, "epsilon_poisson": EPSILON_POISSON,
-}  # fmt: skip
-XS: Mapping[str, Measure] = {"time": TIME, "rounds": ROUNDS, **SPENT}
+XS: Mapping[str, Measure] = {"time": TIME, "rounds": ROUNDS, **COSTS}
 YS: Mapping[str, Measure] = {
     "accuracy": ACCURACY, "loss": LOSS, "duration": DURATION, "gemd": GEMD,
-    "rounds": DONE, **SPENT,
+    "rounds": DONE, **COSTS,
 }  # fmt: skip
 
 
@@ -56,9 +51,8 @@ def drawable(results: Sequence[RunResult], x: Measure, y: Measure) -> list[RunRe
     """
     drawn = [run for run in results if shows(run, y) and shows(run, x)]
     if not drawn:
-        cure = "; it is known of fleets whose groups have a `power`" if ENERGY in (x, y) else ""
-        if {EPSILON, EPSILON_POISSON} & {x, y}:
-            cure = "; it is known of runs that protect privacy, with 'dp_fedavg' for one"
+        known = [cost.known for cost in SPENT if COSTS[cost.name] in (x, y) and cost.known]
+        cure = f"; it is known {known[-1]}" if known else ""
         raise InputError(f"none of the runs has any {y.label} over {x.label}{cure}")
     losses = sorted({run.component("training", "loss") for run in drawn})
     if y is LOSS and len(losses) > 1:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from simfl.core.words import either
 from simfl.errors import InputError
 from simfl.runs.folder.folder import PROVENANCE
 
@@ -22,8 +23,7 @@ def require_place(path: Path, option: str, endings: Sequence[str] = ()) -> None:
     if path.is_dir():
         raise InputError(f"{option}: {path} is a folder; give a file")
     if endings and path.suffix.lower() not in endings:
-        ways = ", ".join(endings[:-1]) + (" or " if len(endings) > 1 else "") + endings[-1]
-        raise InputError(f"{option}: {path} must end in {ways}")
+        raise InputError(f"{option}: {path} must end in {either(endings)}")
     if not path.parent.is_dir():
         wrong = "is a file" if path.parent.exists() else "does not exist"
         raise InputError(f"{option}: the folder {path.parent} {wrong}")

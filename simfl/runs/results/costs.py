@@ -1,18 +1,35 @@
 """What a run cost: virtual time, bytes, joules, and privacy."""
 
 import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.rows import COUNTED, MOVED
+from simfl.core.rows import COUNTED, EPSILONS, MOVED
 from simfl.core.types import Floats
 from simfl.errors import InputError
 from simfl.runs.folder.folder import PROVENANCE, SUMMARY
 from simfl.runs.folder.tables import column_of
 from simfl.runs.results.judged import JudgedRun
+
+
+@dataclass(frozen=True)
+class Reached:
+    """When the round ended whose model first reached some target, and what was spent by then.
+
+    NaN: it is not known.
+    """
+
+    time_s: float
+    round: float
+    bytes: float
+    energy_j: float = math.nan
+    epsilon: float = math.nan
+    epsilon_poisson: float = math.nan
 
 
 class CostedRun(JudgedRun):
@@ -63,6 +80,16 @@ class CostedRun(JudgedRun):
         """Return what round 0 says of that, 0 (NaN: nothing, or there is none)."""
         known = self._first and name in self._round_table
         return float(self._round_table[name].iloc[0]) if known else math.nan
+
+    def total_epsilon(self, name: str) -> float:
+        """Return `epsilon` or `epsilon_poisson` of the whole run, up to when as `end_s`.
+
+        NaN: the run does not tell it.
+        """
+        if self.finished or not self.n_rounds:
+            spent = self.privacy.get(name)
+            return math.nan if spent is None else float(spent)
+        return float(self.spent_epsilon(name)[-1])
 
     @property
     def total_bytes(self) -> int:
@@ -133,3 +160,38 @@ class CostedRun(JudgedRun):
     def privacy(self) -> dict[str, Any]:
         """What its summary tells of privacy ({}: nothing, or the run has not ended)."""
         return dict(self.summary.get("privacy", {})) if self.finished else {}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How one of `simfl.core.costs.SPENT` is read from a run.
+
+    Attributes:
+        by_round: `(rounds,)` what was spent from the start to each round's end (NaN: not known).
+        whole: what the whole run spent (NaN: not known).
+        at_start: what is spent at round 0, before anything has been (NaN: not known).
+    """
+
+    by_round: Callable[[CostedRun], Floats]
+    whole: Callable[[CostedRun], float]
+    at_start: Callable[[CostedRun], float] = lambda run: 0.0
+
+
+def _of_privacy(name: str) -> Reading:
+    return Reading(
+        lambda run: run.spent_epsilon(name),
+        lambda run: run.total_epsilon(name),
+        lambda run: run.epsilon_at_start(name),
+    )
+
+
+READINGS: Mapping[str, Reading] = {
+    "bytes": Reading(lambda run: run.moved_bytes, lambda run: run.total_bytes),
+    "energy_j": Reading(
+        lambda run: run.spent_j,
+        lambda run: run.total_energy_j,
+        lambda run: 0.0 if run.powered else math.nan,
+    ),
+    **{name: _of_privacy(name) for name in EPSILONS},
+}
+"""By column, which `Reached` has, too."""

@@ -3,20 +3,17 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from simfl.core.rows import EPSILONS as SPENT
-from simfl.core.types import Floats
+from simfl.core.costs import SPENT, Cost, Unit
+from simfl.core.rows import EPSILONS as PRIVACY
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
+from simfl.runs.results.costs import READINGS
 from simfl.runs.results.paired import Times
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_errors, all_metrics, have_accuracy, untrained
 from simfl.runs.results.statistics import ANY, Figure, Range
-
-Unit = Literal["share", "time", "bytes", "energy", "count", "ratio", "number"]
-"""What a number is of: says how it is written."""
 
 
 @dataclass(frozen=True)
@@ -69,45 +66,31 @@ class Metric:
 
         Bytes, joules and epsilon are those by the end of the last round, counted as to a target.
         """
-        by_round = BY_ROUND.get(self.cost)
-        if by_round is None:
+        reading = READINGS.get(self.cost)
+        if reading is None:
             return float(self.of(run))
-        return float(by_round(run)[-1]) if run.n_rounds else 0.0
+        return float(reading.by_round(run)[-1]) if run.n_rounds else 0.0
 
 
-BY_ROUND: Mapping[str, Callable[[RunResult], Floats]] = {
-    "bytes": lambda run: run.moved_bytes,
-    "energy_j": lambda run: run.spent_j,
-    "epsilon": lambda run: run.spent_epsilon("epsilon"),
-    "epsilon_poisson": lambda run: run.spent_epsilon("epsilon_poisson"),
-}
-"""Costs that are summed up: `(rounds,)` what was spent by each round's end."""
+def _of_cost(cost: Cost) -> Metric:
+    return Metric(cost.column, cost.unit, READINGS[cost.column].whole, cost.column)
 
 
 ACCURACY = Metric("accuracy", "share", lambda run: run.final_accuracy, worst=-math.inf)
 TERMINAL = Metric("terminal_accuracy", "share", lambda run: run.terminal_accuracy, worst=-math.inf)
 TIME = Metric("time_s", "time", lambda run: run.end_s, "time_s")
 ROUNDS = Metric("rounds", "count", lambda run: run.n_rounds, "round")
-BYTES = Metric("bytes", "bytes", lambda run: run.total_bytes, "bytes")
+BY_COST: Mapping[str, Metric] = {cost.name: _of_cost(cost) for cost in SPENT}
+"""What is measured of each cost that is summed up, by its name."""
+BYTES, ENERGY = BY_COST["bytes"], BY_COST["energy"]
 WASTED = Metric("wasted_bytes", "bytes", lambda run: run.wasted_bytes)
-ENERGY = Metric("energy_j", "energy", lambda run: run.total_energy_j, "energy_j")
 IDLE = Metric("idle_energy_j", "energy", lambda run: run.idle_energy_j)
 NORMALISED = Metric("normalised_time", "ratio", lambda run: run.normalised_round)
 
 
-def _epsilon(name: str) -> Callable[[RunResult], float]:
-    def of(run: RunResult) -> float:
-        spent = run.privacy.get(name)
-        if run.finished or not run.n_rounds:
-            return math.nan if spent is None else float(spent)
-        return float(run.spent_epsilon(name)[-1])
-
-    return of
-
-
-EPSILONS = [Metric(name, "ratio", _epsilon(name), name) for name in SPENT]
+EPSILONS = [BY_COST[name] for name in PRIVACY]
 """The privacy spent, see `simfl.core.epsilon`."""
-COSTS = (TIME, ROUNDS, BYTES, ENERGY, *EPSILONS)
+COSTS = (TIME, ROUNDS, *BY_COST.values())
 """What can be asked of a target."""
 
 
@@ -150,7 +133,10 @@ def _per_round(cost: Metric) -> Metric:
     return Metric(f"{cost.stem}_per_round", cost.unit, of)
 
 
-PER_ROUND = {cost: _per_round(cost) for cost in (TIME, BYTES, ENERGY)}
+PER_ROUND = {
+    whole: _per_round(whole)
+    for whole in (TIME, *(BY_COST[cost.name] for cost in SPENT if cost.per_round))
+}
 """What rounds of two variants are compared by where no accuracy is."""
 
 
@@ -205,7 +191,8 @@ def totals(results: Sequence[RunResult]) -> list[Metric]:
         metrics.append(IDLE)
     if any(math.isfinite(run.normalised_round) for run in results):
         metrics.append(NORMALISED)
-    metrics += [spent for spent in EPSILONS if any(math.isfinite(spent.of(r)) for r in results)]
+    others = [spent for spent in BY_COST.values() if spent not in (BYTES, ENERGY)]
+    metrics += [spent for spent in others if any(math.isfinite(spent.of(r)) for r in results)]
     return metrics
 
 

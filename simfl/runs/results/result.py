@@ -2,33 +2,17 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.rows import EPSILONS
 from simfl.core.target import metric_of, parse_target
 from simfl.core.types import Floats, Ids
 from simfl.runs.folder.measures import RoundTimes, gini, normalised_times
-from simfl.runs.results.costs import CostedRun
-
-
-@dataclass(frozen=True)
-class Reached:
-    """When the round ended whose model first reached some target, and what was spent by then.
-
-    NaN: it is not known.
-    """
-
-    time_s: float
-    round: float
-    bytes: float
-    energy_j: float
-    epsilon: float = math.nan
-    epsilon_poisson: float = math.nan
+from simfl.runs.results.costs import READINGS, CostedRun, Reached
 
 
 class RunResult(CostedRun):
@@ -51,19 +35,15 @@ class RunResult(CostedRun):
         target = parse_target(target)
         began = np.array([self.initially(metric_of(target))])
         if self.criteria.at(target, began).any():
-            none_j = 0.0 if self.powered else math.nan
-            return Reached(0.0, 0.0, 0.0, none_j, *map(self.epsilon_at_start, EPSILONS))
+            return _reached(0.0, 0.0, {name: how.at_start(self) for name, how in READINGS.items()})
         hits = np.flatnonzero(self.criteria.at(target, self.judged_by(metric_of(target))))
         if not len(hits):
             return None
         first = hits[0]
-        told = [name for name in EPSILONS if name in self.round_rows]
-        return Reached(
+        return _reached(
             float(self.of_rounds("end_s")[first]),
             float(self.of_rounds("round")[first]),
-            float(self.moved_bytes[first]),
-            float(self.spent_j[first]),
-            *(float(self.spent_epsilon(name)[first]) for name in told),
+            {name: float(how.by_round(self)[first]) for name, how in READINGS.items()},
         )
 
     @cached_property
@@ -152,3 +132,9 @@ class RunResult(CostedRun):
 
         html: str = pd.DataFrame([self.facts]).to_html(index=False, na_rep="")
         return html
+
+
+def _reached(time_s: float, round_: float, spent: Mapping[str, float]) -> Reached:
+    """Return what was spent by then; what is not known is the default, the NaN equal to itself."""
+    known = {name: value for name, value in spent.items() if not math.isnan(value)}
+    return Reached(time_s, round_, **known)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from simfl.core.arguments import called
+from simfl.core.costs import TUNED
 from simfl.core.ownership import users_own
 from simfl.core.target import MetricTarget
 from simfl.errors import InputError, ScenarioError
@@ -21,7 +22,6 @@ from simfl.runs.tuning.trials import State, Trial, best_of, metric_called
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.one_variant import read_with, variant
-from simfl.scenario.parts.tune import COSTS
 from simfl.scenario.variants import try_out
 
 
@@ -67,7 +67,7 @@ class TrialRunner:
         self.every = self._tuned.evaluation.every
         measured, self._criteria = self.spec.measured, self._tuned.criteria
         self.more = self._criteria.better(measured) == "more"
-        if options.time_only and (self.spec.target is not None or measured not in COSTS):
+        if options.time_only and (self.spec.target is not None or measured not in TUNED):
             untrained = called("--time-only", "time_only")
             raise InputError(
                 f"{self.spec.objective!r} needs training, which {untrained} leaves out"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from simfl.runs.results.metric import ACCURACY, BYTES, ENERGY, NEVER_HEARD, ROUNDS, TIME, Metric
+from simfl.runs.results.metric import ACCURACY, BY_COST, NEVER_HEARD, ROUNDS, TIME, Metric
 from simfl.runs.results.result import RunResult
 from simfl.scenario.parts.tune import Tune
 
@@ -18,7 +18,7 @@ State = Literal["done", "given up", "never", "over a limit", "refused"]
 """given up: it is no better than the best so far; never: most seeds never got there, nor had any
 trial before; refused: it can't be run."""
 METRICS: Mapping[str, Metric] = {
-    "time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY,
+    "time": TIME, "rounds": ROUNDS, **BY_COST,
     "accuracy": ACCURACY,
     "wasted": Metric("wasted", "share", lambda run: run.wasted_share),
     "never_heard": NEVER_HEARD,

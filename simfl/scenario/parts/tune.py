@@ -5,18 +5,17 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from simfl.core.costs import TUNED
 from simfl.core.target import parse_target
 from simfl.core.units import DataSize, Duration, Energy, Share
 from simfl.core.units.quantity import NUMBER
+from simfl.core.words import either
 from simfl.scenario.parts.part import Count, Part
 from simfl.scenario.parts.sweep import Values
 
 Number = int | float | str
 _MEASURED = re.compile(rf"({NUMBER})\s*(\S.*)?")
 _OBJECTIVE = re.compile(r"([A-Za-z_]\w*)(?:\s+to\s+(\S.*))?")
-
-COSTS = ("time", "rounds", "bytes", "energy", "epsilon")
-"""Objectives that can be asked of a target; all others are of the last model, and need training."""
 
 
 class Range(Part):
@@ -72,10 +71,7 @@ def _measured(bound: Number) -> tuple[float, str]:
     return float(match[1]), match[2] or ""
 
 
-EXPECTED = (
-    "expected time, rounds, bytes, energy or epsilon, each with or without a target, such as 'time "
-    "to 80%'"
-)
+EXPECTED = f"expected {either(TUNED)}, each with or without a target, such as 'time to 80%'"
 
 
 def _objective(text: str) -> str:
@@ -90,7 +86,7 @@ def parse_objective(text: str) -> tuple[str, float | None]:
         ValueError: it is no objective.
     """
     match = _OBJECTIVE.fullmatch(text.strip())
-    if match is None or (match[1] not in COSTS and match[2]):
+    if match is None or (match[1] not in TUNED and match[2]):
         raise ValueError(f"{EXPECTED}, or loss, or accuracy, or a metric, got {text!r}")
     return match[1], parse_target(match[2]) if match[2] else None
 
@@ -120,9 +116,9 @@ class Tune(Part):
         description="a path -> {min, max} or a list of values, as in a sweep",
     )
     objective: Annotated[str, AfterValidator(_objective)] = Field(
-        description="minimise time, rounds, bytes, energy or epsilon, such as time to 80% or time "
-        "to rmse 0.5, or the last model's loss; or maximise its accuracy; or one of "
-        "`evaluation.metrics`, whichever way is better"
+        description=f"minimise {either(TUNED)}, such as time to 80% or time to rmse 0.5, or the "
+        "last model's loss; or maximise its accuracy; or one of `evaluation.metrics`, whichever "
+        "way is better"
     )
     under: Limits = Field(
         default_factory=Limits, description="upper limits that a choice must respect"
@@ -136,7 +132,7 @@ class Tune(Part):
 
     @property
     def measured(self) -> str:
-        """What the objective is of: one of `COSTS`, or what models are judged by."""
+        """What the objective is of: one of `TUNED`, or what models are judged by."""
         return parse_objective(self.objective)[0]
 
     @property

@@ -69,7 +69,7 @@ def test_long_runs_reach_a_target_where_they_did(tmp_path: Path) -> None:
     """One of 1,000 rounds that reached 50% after 16 s did so after 26 s in its picture."""
     accuracies = 0.9 * (1 - np.exp(-np.arange(1, 1001) / 12))
     every_fifth = np.where(np.arange(1, 1001) % 5 == 0, accuracies, np.nan)
-    xs = [measures.TIME, measures.ROUNDS, measures.BYTES, measures.ENERGY]
+    xs = [measures.TIME, measures.ROUNDS, measures.BYTES, measures.COSTS["energy"]]
     for name, looked_at in (("each", accuracies), ("fifth", every_fifth)):
         run = made_run(tmp_path, name, 0, looked_at.tolist())
         drawing = curves.curves("c", "", "", {"v": [run]}, xs, [measures.ACCURACY, measures.LOSS])
