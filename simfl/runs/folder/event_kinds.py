@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from simfl.runs.folder.folder import CLIENTS, ROUNDS
+
 
 @dataclass(frozen=True)
 class EventKind:
@@ -17,6 +19,11 @@ class EventKind:
     meaning: str
     facts: Mapping[str, str] = field(default_factory=dict)
     row_of: str = ""
+
+    @property
+    def of_clients(self) -> bool:
+        """Whether it tells of single clients, of which ``--log rounds`` says nothing."""
+        return not self.facts.keys().isdisjoint(("client", "clients")) or self.row_of == CLIENTS
 
     def __str__(self) -> str:
         if self.row_of:
@@ -137,7 +144,7 @@ EVENT_KINDS: Mapping[str, EventKind] = {
         "Updates become an edge server's next model.",
         {"round": _ROUND, "edge": "server, from 0", **_BY_UPDATE},
     ),
-    "participation": EventKind("A participation is booked.", row_of="clients.csv"),
+    "participation": EventKind("A participation is booked.", row_of=CLIENTS),
     "evaluated": EventKind(
         "A model is judged.",
         {
@@ -147,7 +154,7 @@ EVENT_KINDS: Mapping[str, EventKind] = {
             "METRIC": "each of `evaluation.metrics`, by its name",
         },
     ),
-    "round_end": EventKind("A round ends.", row_of="rounds.csv"),
+    "round_end": EventKind("A round ends.", row_of=ROUNDS),
     "target": EventKind(
         "A model is at a target or better, for the first time.",
         {

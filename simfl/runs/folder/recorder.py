@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simfl.core.rows import COLUMNS, ClientRow, RoundRow
+from simfl.runs.folder.event_kinds import EVENT_KINDS
 from simfl.runs.folder.eventlog import encode, encode_row
 from simfl.runs.folder.files import RunFiles
 from simfl.runs.folder.folder import CLIENTS, EVENTS, ROUNDS
@@ -14,21 +15,7 @@ from simfl.runs.folder.growing_file import PACKED, GrowingFile
 
 KINDS: Mapping[str, frozenset[str] | None] = {
     "full": None,
-    "rounds": frozenset(
-        {
-            "round",
-            "probe",
-            "probed",
-            "idled",
-            "edge_aggregated",
-            "backhaul",
-            "abandoned",
-            "aggregated",
-            "evaluated",
-            "target",
-            "round_end",
-        }
-    ),
+    "rounds": frozenset(kind for kind, event in EVENT_KINDS.items() if not event.of_clients),
     "none": frozenset(),
 }
 """Which kinds of events are recorded (None: all), by what the user asked for, the most first."""
