@@ -1,7 +1,7 @@
 """The summary of a run: a fold over its event log, so that a resumed run has the same one."""
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from simfl.core.epsilon import Spent
@@ -82,14 +82,6 @@ class Summary:
         powered: whether it is known what some of them draw; else no energy is told.
     """
 
-    kinds = frozenset(
-        {
-            "participation", "round_end", "probed", "idled", "evaluated", "refused", "target",
-            "backhaul", "abandoned",
-        }
-    )  # fmt: skip
-    """Which kinds of events it needs to be told."""
-
     def __init__(
         self, targets: Sequence[float] = (), clients: int = 1, *, powered: bool = True
     ) -> None:
@@ -111,41 +103,30 @@ class Summary:
         self._timed: list[RoundTimes] = []
         self._clients, self._powered = clients, powered
         self._participants: Counter[int] = Counter()
+        self._notes: Mapping[str, Callable[[float, dict[str, Any]], None]] = {
+            "participation": self._participation,
+            "round_end": self._round,
+            "probed": self._probed,
+            "backhaul": self._backhaul,
+            "idled": self._idled,
+            "evaluated": self._evaluated,
+            "abandoned": self._abandoned,
+            "refused": self._refused,
+            "target": self._target,
+        }
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Which kinds of events it needs to be told."""
+        return frozenset(self._notes)
 
     def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
         """Take note of one event."""
-        if kind == "participation":
-            self._participation(facts["row"])
-        elif kind == "round_end":
-            self._round(facts["row"])
-        elif kind == "probed":
-            self.totals["probe_bytes"] += facts["bytes"]
-            self.energy_j += facts["energy_j"]
-        elif kind == "backhaul":
-            self._backhaul(facts["direction"], facts["bytes"])
-        elif kind == "idled":
-            self.idle_energy_j += facts["energy_j"]
-        elif kind == "evaluated":
-            self.last, accuracy = finite(facts), facts["accuracy"]
-            if accuracy is not None:  # else the loss knows no right answers
-                self.best = max(self.best or 0.0, accuracy)
-                if facts["round"]:  # else before any
-                    self._judged.append((facts["round"], accuracy))
-        elif kind == "abandoned":
-            self.abandoned_rounds += 1
-        elif kind == "refused":
-            self.refused.setdefault(facts["reason"], set()).add(facts["client"])
-            self.needed_bytes = facts.get("needs_bytes", self.needed_bytes)
-        elif kind == "target":
-            self.targets[target_key(target_of(facts))] = {
-                "time_s": facts.get("time_s", time_s),
-                "round": facts["round"],
-                "bytes": facts["bytes"],
-                "energy_j": facts["energy_j"] if self._powered else None,
-                **{name: facts[name] for name in EPSILONS if name in facts},
-            }
+        if (note := self._notes.get(kind)) is not None:
+            note(time_s, facts)
 
-    def _participation(self, row: ClientRow) -> None:
+    def _participation(self, _: float, facts: dict[str, Any]) -> None:
+        row: ClientRow = facts["row"]
         self.outcomes[row.outcome] += 1
         self.totals["download_bytes"] += row.download_bytes
         self.totals["upload_bytes"] += row.upload_bytes
@@ -155,11 +136,43 @@ class Summary:
             self.totals["wasted_bytes"] += row.download_bytes + row.upload_bytes
         self.energy_j += row.energy_j
 
-    def _backhaul(self, direction: str, size: int) -> None:
-        self.totals["download_bytes" if direction == "down" else "upload_bytes"] += size
-        self.totals["backhaul_bytes"] += size
+    def _probed(self, _: float, facts: dict[str, Any]) -> None:
+        self.totals["probe_bytes"] += facts["bytes"]
+        self.energy_j += facts["energy_j"]
 
-    def _round(self, row: RoundRow) -> None:
+    def _backhaul(self, _: float, facts: dict[str, Any]) -> None:
+        way = "download_bytes" if facts["direction"] == "down" else "upload_bytes"
+        self.totals[way] += facts["bytes"]
+        self.totals["backhaul_bytes"] += facts["bytes"]
+
+    def _idled(self, _: float, facts: dict[str, Any]) -> None:
+        self.idle_energy_j += facts["energy_j"]
+
+    def _evaluated(self, _: float, facts: dict[str, Any]) -> None:
+        self.last, accuracy = finite(facts), facts["accuracy"]
+        if accuracy is not None:  # else the loss knows no right answers
+            self.best = max(self.best or 0.0, accuracy)
+            if facts["round"]:  # else before any
+                self._judged.append((facts["round"], accuracy))
+
+    def _abandoned(self, _: float, facts: dict[str, Any]) -> None:
+        self.abandoned_rounds += 1
+
+    def _refused(self, _: float, facts: dict[str, Any]) -> None:
+        self.refused.setdefault(facts["reason"], set()).add(facts["client"])
+        self.needed_bytes = facts.get("needs_bytes", self.needed_bytes)
+
+    def _target(self, time_s: float, facts: dict[str, Any]) -> None:
+        self.targets[target_key(target_of(facts))] = {
+            "time_s": facts.get("time_s", time_s),
+            "round": facts["round"],
+            "bytes": facts["bytes"],
+            "energy_j": facts["energy_j"] if self._powered else None,
+            **{name: facts[name] for name in EPSILONS if name in facts},
+        }
+
+    def _round(self, _: float, facts: dict[str, Any]) -> None:
+        row: RoundRow = facts["row"]
         self.rounds = row.round
         self.short_rounds += row.missing > 0
         if isinstance(row, PrivateRoundRow):
