@@ -31,6 +31,7 @@ from simfl.runs.folder.lock import LOCK, locked
 from simfl.runs.folder.outside import refuse_inside
 from simfl.runs.inputs import changed
 from simfl.runs.job import Job
+from simfl.scenario.parts.rounds import LIMITS
 from simfl.scenario.scenario import Scenario
 
 _SOURCES = (SCENARIO, PROVENANCE, PAST, CHECKPOINT)
@@ -104,7 +105,7 @@ def _longer(job: Job, differing: str) -> str:
     if not (ends and job.study.variants) or _ended_at_once(job.folder):
         return ""
     stop, before = job.scenario.rounds.stop, Scenario.load(job.folder / SCENARIO).rounds.stop
-    for limit in ("rounds", "time", "bytes", "energy", "epsilon"):
+    for limit in LIMITS:
         now, then = getattr(stop, limit), getattr(before, limit)
         if now is not None and (then is None or now < then):
             return ""

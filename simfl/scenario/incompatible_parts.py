@@ -10,13 +10,14 @@ from simfl.core.blame import blaming
 from simfl.core.circumstances import Circumstances
 from simfl.core.costs import TUNED
 from simfl.core.target import MetricTarget, metric_of
-from simfl.core.words import numbered
+from simfl.core.words import either, numbered
 from simfl.errors import MEANT, InputError, nearest
 from simfl.scenario.criteria import measured_names
 from simfl.scenario.distributions.data_size import DataSize
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import Correlations
 from simfl.scenario.parts.experiment import Experiment
+from simfl.scenario.parts.rounds import LIMITS
 from simfl.scenario.parts.tune import EXPECTED, Tune
 from simfl.scenario.privacy import privacy_of, why_no_epsilon
 
@@ -67,8 +68,8 @@ def _of_rounds(scenario: Experiment, facts: Circumstances) -> Iterator[Objection
         what = " and no ".join(sorted(facts.ends_by))
         yield (
             ("rounds", "stop"),
-            f"needs rounds, time, bytes, energy or epsilon: under "
-            f"{called('--time-only', 'time_only')} no {what} is ever reached",
+            f"needs {either(LIMITS)}: under {called('--time-only', 'time_only')} no {what} is "
+            "ever reached",
         )
 
 

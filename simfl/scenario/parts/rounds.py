@@ -7,6 +7,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
 from simfl.core.target import NamedTarget
 from simfl.core.units import DataSize, Duration, Energy, Percent, parse_share
+from simfl.core.words import either
 from simfl.errors import InputError
 from simfl.scenario.parts.part import WORKED_OUT, Count, Part
 from simfl.sim.policies.base import RoundPolicy, policies
@@ -44,15 +45,17 @@ class Stop(Part):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not self.model_dump(exclude_none=True):
-            raise ValueError(
-                "expected at least one of rounds, time, accuracy, target, bytes, energy and epsilon"
-            )
+            raise ValueError(f"expected at least one of {either([*type(self).model_fields])}")
         return self
 
     @property
     def by_model_alone(self) -> bool:
         """Whether nothing ends the run but how good its model is."""
-        return self.model_dump(exclude_none=True).keys() <= {"accuracy", "target"}
+        return self.model_dump(exclude_none=True).keys().isdisjoint(LIMITS)
+
+
+LIMITS = tuple(rule for rule in Stop.model_fields if rule not in ("accuracy", "target"))
+"""Keys of `rounds.stop` that end a run however good its model is."""
 
 
 class ShareOfFleet(float):
