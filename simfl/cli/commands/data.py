@@ -54,7 +54,8 @@ def fetch_data(
 ) -> None:
     """Download a data set into the data folder, or a trace beside scenarios; checksums verified."""
     from simfl.core.downloads.fetch import fetch
-    from simfl.core.downloads.origins import ORIGINS, data_folders
+    from simfl.core.downloads.folders import data_folders
+    from simfl.core.downloads.origins import ORIGINS
 
     trace = name in ORIGINS and ORIGINS[name].kind == "trace"
     folder = to or (Path() if trace else data_folders()[0])
@@ -99,7 +100,8 @@ def _rows() -> list[dict[str, Any]]:
 
 
 def _where(name: str) -> str:
-    from simfl.core.downloads.origins import ORIGINS, data_folders
+    from simfl.core.downloads.folders import data_folders
+    from simfl.core.downloads.origins import ORIGINS
 
     origin = ORIGINS[name]
     places = [*data_folders(), Path()] if origin.kind == "trace" else data_folders()

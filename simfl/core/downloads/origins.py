@@ -1,15 +1,12 @@
 """Data sets and traces that no generator makes: where each comes from, and its checksums."""
 
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from simfl.core.downloads.unpack import gunzip, untar, untouched, unzip
 from simfl.core.downloads.unpack import mlab_ndt as mlab_csv
-from simfl.errors import InputError
 
 Unpack = Callable[[Path, Path], None]
 """Turns a download into files below a folder; each file appears whole or not at all."""
@@ -64,34 +61,6 @@ class Origin:
     def missing(self, folder: Path) -> list[str]:
         """Return which of its files are not in `folder`."""
         return [name for name in self.files if not (folder / name).exists()]
-
-
-def data_folders() -> list[Path]:
-    """Return where data are looked for: ``SIMFL_DATA`` if it is set, and where downloads go.
-
-    Raises:
-        InputError: neither is anywhere.
-    """
-    if not (named := os.environ.get("SIMFL_DATA")):
-        return [cache_folder()]
-    with suppress(InputError):  # nobody needs a home folder who has named another
-        return [Path(named), cache_folder()]
-    return [Path(named)]
-
-
-def cache_folder() -> Path:
-    """Return where downloads go: ``$XDG_CACHE_HOME/simfl``, or ``~/.cache/simfl``.
-
-    Raises:
-        InputError: there is no home folder, as for users of a container without a name.
-    """
-    try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simfl"
-    except RuntimeError:
-        raise InputError(
-            "there is no home folder to keep data sets in; set HOME or XDG_CACHE_HOME, or "
-            "SIMFL_DATA to a folder that has them"
-        ) from None
 
 
 def how_to_get(file: str) -> str:

@@ -19,7 +19,8 @@ from simfl.components.datasets.base import datasets
 from simfl.components.datasets.cifar10 import Cifar10
 from simfl.components.datasets.cifar100 import Cifar100
 from simfl.components.datasets.emnist import SIZES
-from simfl.core.downloads.origins import ORIGINS, Download, cache_folder, data_folders
+from simfl.core.downloads.folders import cache_folder, data_folders
+from simfl.core.downloads.origins import ORIGINS, Download
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from tests.tiny import TINY

@@ -13,7 +13,8 @@ from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
 from simfl.components.datasets.image_sets.idx import idx_fault, read_idx
 from simfl.core.arguments import called
-from simfl.core.downloads.origins import ORIGINS, cache_folder
+from simfl.core.downloads.folders import cache_folder
+from simfl.core.downloads.origins import ORIGINS
 from simfl.core.machine.movable import movable_array
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
