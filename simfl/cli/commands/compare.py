@@ -10,7 +10,7 @@ from simfl.cli._finished import finished
 from simfl.cli.app import app
 
 if TYPE_CHECKING:
-    from simfl.runs.results.compare import Comparison
+    from simfl.runs.results.comparison import Comparison
 
 FORMATS = ("table", "markdown", "csv", "json", "latex")
 

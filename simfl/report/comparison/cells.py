@@ -7,7 +7,7 @@ from functools import partial
 from simfl.core.costs import Unit
 from simfl.report import formats
 from simfl.runs.results.column import Column
-from simfl.runs.results.compare import Cell
+from simfl.runs.results.comparison import Cell
 from simfl.runs.results.paired import Ratio
 from simfl.runs.results.signs import Signs
 from simfl.runs.results.statistics import Figure, Interval

@@ -17,7 +17,7 @@ from simfl.report.comparison.sections import Section, sections
 from simfl.report.text_page import TextPage
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.results.column import Column
-from simfl.runs.results.compare import Cell, Comparison
+from simfl.runs.results.comparison import Cell, Comparison
 from simfl.runs.results.grouping import all_runs
 from simfl.runs.results.metric import PER_ROUND, ROUNDS, WASTED
 from simfl.runs.results.paired import Ratio

@@ -7,7 +7,7 @@ from simfl.report import formats
 from simfl.report.comparison.sections import against_itself
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.column import Column
-from simfl.runs.results.compare import Comparison
+from simfl.runs.results.comparison import Comparison
 from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.metric import EPSILONS, NORMALISED, TERMINAL, times
 from simfl.runs.results.paired import Ratio, zero_cost

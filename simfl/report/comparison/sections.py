@@ -12,7 +12,7 @@ from simfl.report.axes import UNITS, unit_for
 from simfl.report.comparison.cells import cell_text
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.column import Column, target_text
-from simfl.runs.results.compare import Comparison
+from simfl.runs.results.comparison import Comparison
 from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.metric import PER_ROUND
 from simfl.runs.results.several import judged_on

@@ -11,7 +11,8 @@ from simfl.report.comparison.cells import cell_text
 from simfl.report.page.results import head_of
 from simfl.report.page.tables import Cell, Table, in_two, magnitude
 from simfl.runs.results.column import Column, target_text
-from simfl.runs.results.compare import Comparison, compare
+from simfl.runs.results.compare import compare
+from simfl.runs.results.comparison import Comparison
 from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.metric import BYTES, ENERGY, TIME
 from simfl.runs.results.result import RunResult

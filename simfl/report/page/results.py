@@ -10,7 +10,8 @@ from simfl.report.comparison.legend import legend
 from simfl.report.comparison.sections import head
 from simfl.report.page.tables import Cell, Table, in_two, name_cell
 from simfl.runs.results.column import Column, target_text
-from simfl.runs.results.compare import Comparison, compare
+from simfl.runs.results.compare import compare
+from simfl.runs.results.comparison import Comparison
 from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.metric import (
     ACCURACY,

@@ -8,7 +8,8 @@ from simfl.report.caveats.side_by_side import alike, unequal_rounds, unlike, unp
 from simfl.report.charts.costs import energy_by_purpose
 from simfl.report.comparison.forms import as_table, render
 from simfl.report.page.notes import notes
-from simfl.runs.results.compare import Comparison, compare
+from simfl.runs.results.compare import compare
+from simfl.runs.results.comparison import Comparison
 from simfl.runs.results.grouping import by_variant
 from tests.made_runs import made_run
 from tests.tiny import TINY, RunTiny

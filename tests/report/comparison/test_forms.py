@@ -16,7 +16,8 @@ from simfl.report.comparison.forms import render
 from simfl.report.comparison.sections import sections
 from simfl.report.width import PIPED
 from simfl.runs.results.column import Column
-from simfl.runs.results.compare import Comparison, compare
+from simfl.runs.results.compare import compare
+from simfl.runs.results.comparison import Comparison
 from simfl.runs.results.find import find_runs
 from simfl.runs.results.metric import BYTES, ROUNDS, TIME, Metric
 from simfl.runs.results.paired import Ratio, Times, paired_ratio

@@ -14,7 +14,8 @@ from simfl.report.comparison.sections import sections
 from simfl.report.page.answer.headline import headline
 from simfl.runs.options import Options
 from simfl.runs.results.column import Column
-from simfl.runs.results.compare import Cell, Comparison, compare
+from simfl.runs.results.compare import compare
+from simfl.runs.results.comparison import Cell, Comparison
 from simfl.runs.results.find import find_runs
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.metric import BYTES, ENERGY, ROUNDS, TIME, Metric, times
