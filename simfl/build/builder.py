@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simfl.build.data import Unfit, federate
 from simfl.build.endings import endless
-from simfl.build.fleet import draw_fleet, samples_told
+from simfl.build.fleet import draw_fleet
 from simfl.build.links import bind_links
 from simfl.build.model import initial_model, judge, model_file
 from simfl.build.model_facts import ModelFacts, model_facts
@@ -27,6 +27,7 @@ from simfl.core.readonly import read_only
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError, ScenarioError
 from simfl.scenario.checks import complaints, refusal
+from simfl.scenario.parts.device_rows import samples_told
 from simfl.scenario.scenario import Scenario
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.fleet import Fleet
@@ -84,7 +85,7 @@ class Builder:
                 data.test_share,
                 self._data_dir,
                 self.seeds,
-                samples_told(self.scenario, self.seeds),
+                samples_told(self.scenario.fleet, self.seeds),
             )
         except Unfit as error:
             raise refusal(self.scenario, [(("data", error.part), str(error))]) from error

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.build.group_drawing import GroupDrawing, picked
+from simfl.build.group_drawing import GroupDrawing
 from simfl.build.occasions import failures, jitter
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
@@ -84,22 +84,6 @@ def draw_fleet(
         jitter(scenario.fleet, groups, seeds, "compute"),
         failures(scenario.fleet, groups, seeds),
     )
-
-
-def samples_told(scenario: Scenario, seeds: Seeds) -> Ids | None:
-    """Return `(n,)` how many samples the rows of devices say that they hold (None: they don't).
-
-    Args:
-        scenario: whose fleet.
-        seeds: as `draw_fleet`.
-    """
-    told = [
-        trace.samples_of(picked(trace, place, group, seeds))
-        for group in scenario.fleet
-        for place, trace in enumerate(group.trace)
-        if trace.samples is not None
-    ]
-    return np.concatenate(told) if told else None
 
 
 @contextmanager

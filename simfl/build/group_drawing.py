@@ -17,21 +17,10 @@ from simfl.errors import InputError
 from simfl.scenario.distributions import Draw
 from simfl.scenario.parts.battery import Spread
 from simfl.scenario.parts.correlation import SAMPLES, Correlations
-from simfl.scenario.parts.device_trace import DeviceTrace
+from simfl.scenario.parts.device_rows import picked, uniforms
 from simfl.scenario.parts.fleet import Group
 from simfl.sim.battery import Batteries
 from simfl.sim.fleet import DeviceGroup, Power
-
-
-def picked(trace: DeviceTrace, place: int, group: Group, seeds: Seeds) -> Ids:
-    """Return `(count,)` the row of each device of a group in the trace at `place`."""
-    return trace.pick(_uniforms("trace" if place == 0 else f"trace {place}", group, seeds))
-
-
-def _uniforms(number: str, group: Group, seeds: Seeds) -> Floats:
-    """Return `(count,)` uniform numbers of a group's own, in (0, 1)."""
-    drawn = seeds.stream("fleet", group.name, number).random(group.count)
-    return np.clip(drawn, 2.0**-54, 1 - 2.0**-53)
 
 
 class GroupDrawing:
@@ -63,7 +52,7 @@ class GroupDrawing:
         self._names = names
         self._correlated: Mapping[str, Floats] = {}
         self._rows = [
-            trace.of_clients(names) if trace.by_client else picked(trace, place, group, seeds)
+            trace.of_clients(names) if trace.by_client else picked(place, group, seeds)
             for place, trace in enumerate(group.trace)
         ]
 
@@ -175,7 +164,7 @@ class GroupDrawing:
         return values
 
     def _uniforms(self, number: str) -> Floats:
-        return _uniforms(number, self._group, self._seeds)
+        return uniforms(number, self._group, self._seeds)
 
     def _scaled(self, values: Floats, unit: str) -> Floats:
         """Return `(count,)` compute rates in sample-units per second, all else as it is.

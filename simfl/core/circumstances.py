@@ -53,6 +53,8 @@ class Circumstances:
         input_of: returns the shape of one input and the number of classes.
         samples: training samples of the data set (None: not known before they are loaded).
         natural: how many clients of its own it has (None: not known before they are loaded).
+        samples_told: how many samples the fleet's traces say that its devices hold, all together
+            (None: they don't, or it is not known yet).
         vocabulary: how many tokens, numbered from 0, the data set's inputs are made of (None: not
             known before they are loaded).
         superclasses: the number of the group that each class belongs to (None: to none).
@@ -80,6 +82,7 @@ class Circumstances:
     input_of: Callable[[], tuple[tuple[int, ...], int]]
     samples: int | None = None
     natural: int | None = None
+    samples_told: int | None = None
     vocabulary: int | None = None
     superclasses: Sequence[int] | None = None
     folder: Path | None = None

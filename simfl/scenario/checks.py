@@ -16,12 +16,14 @@ from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture, Circumstances
 from simfl.core.component import Component, overrides
 from simfl.core.ownership import users_own
+from simfl.core.seeds import Seeds
 from simfl.core.target import metric_of
 from simfl.core.words import owners
 from simfl.errors import InputError, ScenarioError
 from simfl.scenario.document import Document
 from simfl.scenario.incompatible_parts import Objection, incompatible_parts
 from simfl.scenario.language.place import Location
+from simfl.scenario.parts.device_rows import samples_told
 from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.problems import Problem, lost_folder, report
 
@@ -185,9 +187,11 @@ def circumstances(scenario: Experiment, trains: bool, model: _Model | None) -> C
     dataset = data.dataset
     more: dict[str, Any] = {}
     if model is not None:
+        told = samples_told(scenario.fleet, Seeds(scenario.seed))
         more = {
             "samples": dataset.samples_known,
             "natural": dataset.natural_known,
+            "samples_told": None if told is None else int(told.sum()),
             "vocabulary": dataset.vocabulary_known,
             "folder": scenario.root,
             "look": lambda: model.architecture,

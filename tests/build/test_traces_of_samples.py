@@ -43,7 +43,7 @@ def test_each_device_holds_what_its_row_says(folder: Path) -> None:
 def test_rows_at_random_keep_it_with_their_speed(folder: Path) -> None:
     dataset = {"name": "synthetic_images", "samples": 3000, "test_samples": 60, "size": 6}
     trace = {"sample": "random"}
-    [group] = built(folder, trace).scenario.to_dict()["fleet"]
+    [group] = built(folder, trace, data={"dataset": dataset}).scenario.to_dict()["fleet"]
     fleet = [{**group, "name": name, "count": 9} for name in "xy"]
     drawn = built(folder, trace, fleet=fleet, data={"dataset": dataset}).fleet
     known = {30.0: 50, 5.0: 10, 10.0: 0, 20.0: 140}
@@ -67,7 +67,13 @@ def test_rows_at_random_keep_it_with_their_speed(folder: Path) -> None:
 )
 def test_what_contradicts_it_is_refused(folder: Path, changes: dict[str, Any], why: str) -> None:
     with pytest.raises(InputError, match=why):
-        built(folder, **changes).fleet  # noqa: B018
+        built(folder, **changes)
+
+
+def test_more_devices_than_samples_may_hold_few(folder: Path) -> None:
+    """Where rows say how many, there need not be one for each."""
+    (folder / "phones.csv").write_text(PHONES + "e,5,0\n" * 200)
+    assert np.count_nonzero(built(folder).federation.sizes) == 3
 
 
 def test_groups_and_cells_that_do_not_say_it(folder: Path) -> None:

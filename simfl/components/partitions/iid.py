@@ -1,5 +1,6 @@
 """Independent and identically distributed clients."""
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -7,6 +8,7 @@ from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import require_enough
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Ids, Rng
 from simfl.core.words import numbered
 from simfl.errors import InputError
@@ -22,6 +24,14 @@ class Iid(Partition):
 
     reads_labels: ClassVar[bool] = False
     deals_sizes: ClassVar[bool] = True
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        samples, told = circumstances.samples, circumstances.samples_told
+        if told is None or samples is None:
+            yield from super().objections(circumstances)
+        else:
+            _require(told, samples)
 
     @override
     def check(self, samples: int, classes: int, clients: int) -> None:
@@ -42,9 +52,19 @@ def _of_sizes(n: int, sizes: Ids, rng: Rng) -> list[Ids]:
     Raises:
         InputError: they are too few.
     """
-    if (wanted := int(sizes.sum())) > n:
+    wanted = int(sizes.sum())
+    _require(wanted, n)
+    return np.split(rng.permutation(n)[:wanted], np.cumsum(sizes)[:-1])
+
+
+def _require(wanted: int, samples: int) -> None:
+    """Make sure that a data set has as many samples as devices are said to hold.
+
+    Raises:
+        InputError: it has not.
+    """
+    if wanted > samples:
         raise InputError(
             f"the fleet's trace gives its devices {numbered(wanted, 'sample')} in all, but the "
-            f"training set has {n:,}"
+            f"training set has {samples:,}"
         )
-    return np.split(rng.permutation(n)[:wanted], np.cumsum(sizes)[:-1])
