@@ -12,6 +12,7 @@ from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 from simfl.errors import InputError
 from simfl.scenario.checks import refusal
+from simfl.scenario.looked_up import nameless
 from simfl.scenario.parts.correlation import SAMPLES, Correlations, sample_ranks
 from simfl.scenario.parts.fleet import Group
 from simfl.scenario.scenario import Scenario
@@ -107,7 +108,5 @@ def _called(
     if not asking:
         return ()
     if names is None:
-        dataset = scenario.data.dataset.name
-        why = f"data set {dataset!r} does not say what its clients are called; your own does, with"
-        raise refusal(scenario, [(("fleet", index, asking[0]), f"{why} `client`")])
+        raise refusal(scenario, [(("fleet", index, asking[0]), nameless(scenario))])
     return [str(name) for name in names]

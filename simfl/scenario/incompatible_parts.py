@@ -15,6 +15,7 @@ from simfl.errors import MEANT, InputError, nearest
 from simfl.scenario.criteria import measured_names
 from simfl.scenario.distributions.data_size import DataSize
 from simfl.scenario.language.place import Location
+from simfl.scenario.looked_up import lookups
 from simfl.scenario.parts.correlation import Correlations
 from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.parts.rounds import LIMITS
@@ -47,6 +48,7 @@ def incompatible_parts(scenario: Experiment, facts: Circumstances) -> Iterator[O
     if scenario.data.partition.pools_test and not scenario.data.test_share:
         yield ("data", "test_share"), "must be above 0: there would be nothing to test on"
     yield from _of_groups(scenario)
+    yield from lookups(scenario, look=facts.folder is not None)
     yield from _of_samples(scenario, facts)
 
 
@@ -214,13 +216,6 @@ def _of_groups(scenario: Experiment) -> Iterator[Objection]:
                 f"another group, fleet[{twin}], is called {group.name!r} too; each has a name of "
                 "its own",
             )
-        if not scenario.data.partition.deals_natural:
-            for key in (key for key, asks in group.by_name.items() if asks):
-                yield (
-                    ("fleet", index, key),
-                    "only clients of your own data have names to be looked up by: it needs "
-                    "`data.partition: natural`",
-                )
         if group.cell is not None and group.cell not in cells:
             hint = nearest(group.cell, cells) or "; it has no cells"
             yield ("fleet", index, "cell"), f"the network has no cell {group.cell!r}{hint}"

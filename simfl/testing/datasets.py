@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from simfl.components.datasets.base import Dataset
+from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import OnDemand, Samples
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
@@ -67,6 +67,14 @@ class DatasetContract(ComponentContract):
                 assert len(samples)
                 self.check(samples)
 
+    def check_names(self, corpus: Corpus) -> None:
+        """Assert that its clients are called what was announced."""
+        announced, names = self.create().names_known, corpus.natural_names
+        if announced is not None:
+            told = [] if names is None else names.tolist()
+            exact = self.create().natural_known is not None
+            assert told == list(announced) if exact or not announced else set(told) <= {*announced}
+
     def test_natural_clients(self) -> None:
         """They hold every training sample once, if the data set says that it has any."""
         if self.lazy() is not None or not self.there:
@@ -75,6 +83,7 @@ class DatasetContract(ComponentContract):
         assert (corpus.natural is not None) == self.create().natural_clients
         if corpus.natural is not None:
             assert self.create().natural_known in (None, len(corpus.natural))
+            self.check_names(corpus)
             rows = np.sort(np.concatenate(list(corpus.natural)))
             assert np.array_equal(rows, np.arange(len(corpus.train)))
 

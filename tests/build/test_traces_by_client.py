@@ -9,6 +9,7 @@ import pytest
 from simfl import Scenario
 from simfl.build.builder import Builder
 from simfl.errors import InputError
+from simfl.scenario.checks import complaints, refuse
 from simfl.sim.fleet import Fleet
 from simfl.training.executors.base import executors
 
@@ -119,6 +120,31 @@ def test_clients_that_have_no_row_or_two(
         fleet(scenario(folder))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "changes", "told"),
+    [
+        ("ann", "zoe", {}, ["ann"]),
+        ("ann", "zoe", {"data__dataset__test": "null", "fleet__count": 3}, ["ann"]),  # all of them
+        ("ann", "zoe", {"data__dataset__test": "null", "fleet__count": 2}, []),  # nobody can know
+        ("cy", "zoe", {"data__partition": "{name: natural, clients: first}"}, ["cy"]),
+        ("cy", "zoe", {"data__partition.clients": "first", "fleet__count": 2}, []),
+    ],
+)
+def test_who_has_none_is_told_before_the_data_are_dealt(
+    folder: Path, old: str, new: str, changes: dict[str, Any], told: list[str]
+) -> None:
+    """As far as it can be known then: by `validate` too."""
+    changes = {"data__dataset__features": "[x]", "data__partition": "{name: natural}", **changes}
+    for name in ("phones.csv", "sessions.csv"):
+        (folder / name).write_text((folder / name).read_text().replace(old, new))
+    odd = scenario(folder, **changes)
+    assert [line.partition("fleet[0].")[2] for line in complaints(odd)] == [
+        f"{place} has no row for client {name!r}"
+        for place in ("availability: sessions.csv", "trace: phones.csv")
+        for name in told
+    ]
+
+
 def test_whose_charger_has_no_record_is_told_where_that_stands(folder: Path) -> None:
     (folder / "chargers.csv").write_text(SESSIONS.replace("cy", "di"))
     battery = "{capacity: 1 kJ, plugged: {name: trace, file: chargers.csv, by_client: true}}"
@@ -141,4 +167,4 @@ def test_whose_charger_has_no_record_is_told_where_that_stands(folder: Path) -> 
 )
 def test_clients_that_nobody_can_name(folder: Path, changes: dict[str, Any], why: str) -> None:
     with pytest.raises(InputError, match=why):
-        fleet(scenario(folder, **changes))
+        refuse({"": scenario(folder, **changes)})

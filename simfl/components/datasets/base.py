@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simfl.components.data_targets import Targets
 from simfl.components.datasets.clients import OnDemand, Samples
 from simfl.core.component import Component
+from simfl.core.ownership import is_simfls
 from simfl.core.registry import Registry
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
@@ -78,6 +79,15 @@ class Dataset(Component, ABC):
     def natural_known(self) -> int | None:
         """How many clients of its own it has; None: not known before it is loaded."""
         return None
+
+    @property
+    def names_known(self) -> Sequence[str] | None:
+        """What each of its clients is called, in their order; (): they have no names.
+
+        Of these some may turn out to have no sample to train on, if `natural_known` is None.  None:
+        the names are not known before it is loaded.
+        """
+        return () if is_simfls(type(self)) else None
 
     @property
     def vocabulary_known(self) -> int | None:

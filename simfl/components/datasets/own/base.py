@@ -2,6 +2,7 @@
 
 import stat
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -36,6 +37,7 @@ class _Facts:
         classes: how many there are, or outputs.
         train: samples to train on.
         clients: natural ones that have some (None: there are none, or chance decides).
+        names: of natural clients; where chance decides, of all.
         vocabulary: how many tokens (None: inputs are none).
         zero_between: whether 0 is a token, not what fills up.
         ends: the smallest and the largest input.
@@ -46,6 +48,7 @@ class _Facts:
     classes: int
     train: int
     clients: int | None
+    names: Sequence[str]
     vocabulary: int | None
     zero_between: bool
     ends: tuple[float, float]
@@ -163,6 +166,11 @@ class OwnDataset(Dataset):
 
     @property
     @override
+    def names_known(self) -> Sequence[str]:
+        return self._facts().names
+
+    @property
+    @override
     def vocabulary_known(self) -> int | None:
         return self._facts().vocabulary
 
@@ -207,10 +215,13 @@ class OwnDataset(Dataset):
         if self.tokens:
             tokens = as_tokens(rows.x, self.source())
             vocabulary, zero = int(tokens.max(initial=-1)) + 1, zero_between(tokens)
-        known = None if drawn or rows.client is None else rows.client[~test]
-        clients = None if known is None else len(np.unique(known))
+        names = () if rows.client is None else _as_text(np.unique(rows.client[~test]))
+        clients = None if drawn or rows.client is None else len(names)
         ends = float(rows.x.min()), float(rows.x.max())
-        return _Facts(rows.x.shape[1:], classes, train, clients, vocabulary, zero, ends, drawn)
+        named = tuple(map(str, names))
+        return _Facts(
+            rows.x.shape[1:], classes, train, clients, named, vocabulary, zero, ends, drawn
+        )
 
     @override
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
