@@ -88,6 +88,20 @@ def test_a_run_whose_clients_keep_all_updates_back_comes_to_an_end(
     assert broken(result.folder) == []
 
 
+@pytest.mark.parametrize("policy", ["synchronous", "fedasync", "hierarchical"])
+def test_a_run_whose_server_throws_all_updates_away_comes_to_an_end(
+    run_tiny: RunTiny, monkeypatch: pytest.MonkeyPatch, policy: str
+) -> None:
+    monkeypatch.setattr("simfl.sim.server.silence.MANY_IN_VAIN", 40)
+    monkeypatch.setattr("simfl.sim.server.silence.EACH_IN_VAIN", 1)
+    stop = {"rounds": None, "accuracy": 1.0}
+    changes = {"training.filter": f"{__name__}:Discards", "rounds.stop": stop}
+    result = run_tiny({**changes, "rounds.policy": policy}, Options(executor="inline"))
+    assert result.summary["finished"].startswith("no update counted of 40 participations or more")
+    assert (result.rounds.arrived > 0).tolist() == [True] + [False] * (len(result.rounds) - 1)
+    assert broken(result.folder) == []
+
+
 def test_a_filter_needs_training(run_tiny: RunTiny) -> None:
     with pytest.raises(InputError, match="time_only"):
         run_tiny({"training.filter": "cmfl"}, Options(time_only=True))

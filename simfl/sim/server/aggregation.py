@@ -64,7 +64,8 @@ class Aggregation:
             facts = self.coordinator.aggregate(self.updates(arrived, asked))
             state.version += facts.made_a_model(len(arrived))
             self.note(facts)
-        self.settle(arrived, facts, before)
+        if not self.settle(arrived, facts, before) and arrived:
+            self.dispatch.silence.heard_in_vain()
         self.round_end.close(facts, more=state.time_is_up and self._may_go_on())
 
     def _may_go_on(self) -> bool:

@@ -113,7 +113,7 @@ class Dispatch:
         """Call all late who arrived in a round, if they are fewer than `least`."""
         arrived = [part for part in parts if part.arrived]
         if len(arrived) < least and least > 1:
-            self.silence.abandoned()
+            self.silence.heard_in_vain()
             self.state.note("abandoned", round=self.state.round, arrived=len(arrived), needed=least)
             self._call_late(arrived)
 

@@ -88,6 +88,8 @@ class Edges:
             facts = self.coordinator.merge(self.state.round, models, counted)
             facts = _together(self._facts, facts)
             self.state.version += bool(models)
+            if not counted:
+                self.aggregation.dispatch.silence.heard_in_vain()
             self.aggregation.note(facts)
         self.aggregation.round_end.close(facts)
 

@@ -54,8 +54,11 @@ class Silence:
         self._over += 1
         self._look()
 
-    def abandoned(self) -> None:
-        """Take note that a round is abandoned: what was heard in it was heard in vain."""
+    def heard_in_vain(self) -> None:
+        """Take note that nothing counts of what was heard in this round.
+
+        It is abandoned, or a filter of the server's has thrown all updates away, or none is finite.
+        """
         if self._rounds_end_it or self._state.settings.stop.time_s is not None:
             return
         if self._heard.round == self._state.round:
