@@ -40,7 +40,7 @@ class Dispatch:
         devices: do it.
         accounting: books it.
         silence: ends a run in which nothing comes of work any more.
-        standstill: ends one whose clock hardly moves.
+        standstill: ends one whose clock hardly moves, or that hardly spends energy.
         under_way: who is at work, by client.
     """
 

@@ -76,7 +76,7 @@ class Server:
             raise InputError("no device of the fleet holds any training sample")
         waiting = Waiting(state, candidates, seeds)
         silence = Silence(state, candidates, links.steady)
-        standstill = Standstill(state, candidates)
+        standstill = Standstill(state, candidates, accounting)
         devices = Devices(timeline, fleet, links, accounting.meter)
         planner = Planner(state, fleet, links, workload, seeds)
         probing = Probing(state, candidates, planner, devices, accounting)

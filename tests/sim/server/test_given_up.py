@@ -2,8 +2,9 @@
 
 import pytest
 
+from simfl.sim.fleet import DeviceGroup, Fleet, Power
 from simfl.sim.server.settings import Stop
-from tests.sim.sim_world import ALWAYS, make, make_fleet
+from tests.sim.sim_world import ALWAYS, INF, Sessions, make, make_fleet
 
 LATE = {"name": "synchronous", "deadline": "45 s"}
 
@@ -91,6 +92,38 @@ def test_a_run_whose_clock_hardly_moves_comes_to_an_end(monkeypatch, policy, rat
     monkeypatch.setattr("simfl.sim.server.standstill.MANY", 200)
     world = make(make_fleet(2, [rate]), policy, stop=Stop(time_s=3e-6))
     assert str(world.server.why_finished).startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("power", "stop", "rate", "why"),
+    [
+        ({"compute": 2.0}, Stop(energy_j=1e-5), 1e18, " the energy that is left"),
+        ({"compute": 2.0}, Stop(energy_j=1e-5), 1e9, "energy"),
+        ({"compute": 2.0}, Stop(energy_j=1e-5, time_s=3e-6), 1e18, " the time and of the energy"),
+        ({"compute": 2.0}, Stop(energy_j=1e-5, time_s=1e-6), 1e9, "time"),
+        ({"upload": 2.0}, Stop(energy_j=1.0), 1e-3, " the energy that is left"),
+        ({"upload": 2.0}, Stop(energy_j=1.0, rounds=100), 1e-3, "rounds"),
+    ],
+)
+def test_a_run_whose_devices_hardly_spend_energy_comes_to_an_end(
+    monkeypatch, power, stop, rate, why
+):
+    """Of 1e-17 J a round none adds to a joule, nor do uploads that take no time."""
+    monkeypatch.setattr("simfl.sim.server.standstill.MANY", 20)
+    world = make(make_fleet(2, [rate], power=Power(**power)), stop=stop, evaluate_every=10**6)
+    assert why in str(world.server.why_finished)
+    assert (world.server.timeline.now > 7 * 86_400) == (rate < 1)
+
+
+def test_who_spends_energy_may_be_there_at_weekends_alone(monkeypatch):
+    monkeypatch.setattr("simfl.sim.server.standstill.MANY", 20)
+    base = make_fleet(2, [1e-3, 1e-2])
+    days = enumerate([([ALWAYS], Power()), ([[(86_400.0 * 6, INF)]], Power(compute=1.0))])
+    groups = [DeviceGroup(f"{i}", i, 1, Sessions(on), "abort", power) for i, (on, power) in days]
+    links = base.rate, base.downlink_bps, base.uplink_bps, base.latency_s
+    fleet = Fleet(groups, *links, base.samples, base.validation)
+    world = make(fleet, "fedasync", stop=Stop(energy_j=1_500.0), evaluate_every=10**6)
+    assert world.server.why_finished == "energy"
 
 
 def test_a_large_fleet_may_all_be_done_at_one_instant(monkeypatch):
