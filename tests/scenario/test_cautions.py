@@ -122,6 +122,16 @@ def test_a_quorum_that_is_soon_there_is_not_looked_for_through_a_week() -> None:
     assert calls(lambda: list(cautions(scenario))) < 100_000
 
 
+def test_sessions_of_milliseconds_are_not_listed_one_by_one() -> None:
+    """Thousands were, three times over, before it was found that there are too many: seconds."""
+    blinks = {"name": "on_off", "on": "5 ms", "off": "20 ms"}
+    fleet = {**TINY["fleet"], "count": 20, "availability": blinks}
+    data = {**TINY["data"], "partition": "iid"}
+    scenario = Scenario.from_dict(TINY | {"data": data, "fleet": fleet, "rounds": {"clients": 19}})
+    assert [path[-1] for path, _ in cautions(scenario)] == ["clients"]
+    assert calls(lambda: list(cautions(scenario))) < 500_000
+
+
 def test_a_quorum_of_all_who_ever_come_is_there(tmp_path: Path) -> None:
     """Two of six devices are ever online: a round that asks more makes do with them."""
     rows = [f"{device},0,60,{int(device < 2)}" for device in range(6)]

@@ -19,6 +19,10 @@ _WORTH = 1000
 _LISTED = 4000
 """Spells of a device, at most, of all of which somebody may be told."""
 
+_CHECKED = tuple(_LISTED >> halved for halved in range(1, 5))
+"""After so many of a device it is looked how far they reach: a sixteenth of them to a 256th of the
+time, half of them to a quarter, or there would be too many."""
+
 _SCANNED = 50
 """Devices that are looked through for what is over while one is computed."""
 
@@ -50,10 +54,13 @@ class Spells(OnlineSchedule, ABC):
     def sessions(self, devices: Ids, until_s: float) -> tuple[Floats, Floats] | None:
         """Return when all sessions of `devices` begin and end, from 0 to `until_s`, in no order.
 
-        `(s,)` each, those at 0 and at `until_s` included; None if some device has too many to list.
+        `(s,)` each, those at 0 and at `until_s` included; None if some device has too many to list,
+        or by its first ones seems to have many times as many.
         """
         now_s, starts, ends = np.zeros(len(devices)), [np.zeros(0)], [np.zeros(0)]
-        for _ in range(_LISTED):
+        for listed in range(_LISTED):
+            if listed in _CHECKED and now_s.min() < until_s * (listed / _LISTED) ** 2:
+                return None
             is_on, until = self.spells(devices, now_s)
             until = np.minimum(until, until_s)
             starts.append(now_s[is_on])

@@ -111,17 +111,25 @@ def soon_there(schedules: Sequence[tuple[OnlineSchedule, int]], asked: int) -> b
         asked: how many of all of them.
     """
     first = sum(n * float(schedule.online(watched(n), 0.0).mean()) for schedule, n in schedules)
-    return first >= asked or any(_listed(schedules, until_s) >= asked for until_s in SOON_S)
+    if first >= asked:
+        return True
+    for until_s in SOON_S:
+        most = _listed(schedules, until_s)
+        if most is None:  # nor, then, can those of a longer time be listed
+            return False
+        if most >= asked:
+            return True
+    return False
 
 
-def _listed(schedules: Sequence[tuple[OnlineSchedule, int]], until_s: float) -> float:
-    """Return how many are online at once until then, at the most (0: not all can be listed)."""
+def _listed(schedules: Sequence[tuple[OnlineSchedule, int]], until_s: float) -> float | None:
+    """Return how many are online at once until then, at the most (None: can't be listed)."""
     groups = []
     for schedule, count in schedules:
         devices = watched(count)
         sessions = _sessions(schedule, devices, until_s)
         if sessions is None:
-            return 0.0
+            return None
         steps_s, there = _steps(*sessions)
         groups.append(Online(steps_s, there * (count / len(devices))))
     return most_at_once(groups)
