@@ -10,6 +10,7 @@ from simfl.report.width import text_width
 from simfl.runs.explain import NOT_ASKED, UNFINISHED, Explanation
 from simfl.runs.folder.folder import CLIENTS
 from simfl.runs.results.participations import Participation
+from simfl.runs.results.result import RunResult
 
 LEAST = 16
 """Columns of a last cell, however narrow the text is."""
@@ -86,38 +87,39 @@ def _phases(explanation: Explanation) -> Iterator[str]:
 
 
 def _whom_the_round_waited_for(explanation: Explanation) -> Iterator[str]:
-    by_deadline, groups = math.isfinite(explanation.deadline_s), _groups(explanation)
+    by_deadline, devices = math.isfinite(explanation.deadline_s), _devices(explanation)
     if by_deadline:
         deadline = formats.duration(explanation.deadline_s)
         late = explanation.outcomes.get("late", 0)
         yield f"It ended by its deadline of {deadline}{f'; late: {late}' if late else ''}."
     for client, _ in explanation.critical:
-        device = f"device {client} ({groups[client]})"
-        last = f"The last update in time was that of {device}."
-        yield last if by_deadline else f"It waited last for {device}."
+        device = devices[client]
+        last = f"The last update in time was that of device {device}."
+        yield last if by_deadline else f"It waited last for device {device}."
     if not explanation.critical:
         early = "What counted in it had come before it began; it waited for nobody."
         yield early if _counted(explanation) else "No update counted in it."
 
 
 def _whom_rounds_waited_for(explanation: Explanation) -> Iterator[str]:
-    groups = _groups(explanation)
-    devices = [
-        f"device {c} ({groups[c]}) in {formats.plural(n, 'round')}" for c, n in explanation.critical
+    devices = _devices(explanation)
+    often = [
+        f"device {devices[c]} in {formats.plural(n, 'round')}" for c, n in explanation.critical
     ]
-    if devices:
-        yield f"Most often waited for: {formats.listed(devices)}."
+    if often:
+        yield f"Most often waited for: {formats.listed(often)}."
     if by_deadline := explanation.rounds_by_deadline:
         rounds = formats.plural(explanation.run.n_rounds, "round")
         yield f"Ended by their deadline: {by_deadline:,} of {rounds}."
 
 
-def _groups(explanation: Explanation) -> dict[int, str]:
-    """Return the groups of the devices that were asked, by their number, and who attacks."""
+def _devices(explanation: Explanation) -> dict[int, str]:
+    """Return which each device is that was asked, by its number: see `_device`."""
     run = explanation.run
     clients, groups = run.of_clients("client").tolist(), run.of_clients("group").tolist()
-    told = {group: _group(group, _attack(explanation, group)) for group in {*groups}}
-    return {client: told[group] for client, group in zip(clients, groups, strict=True)}
+    attacks = {group: _attack(explanation, group) for group in {*groups}}
+    asked = dict(zip(clients, groups, strict=True))
+    return {c: _device(run, c, group, attacks[group]) for c, group in asked.items()}
 
 
 def _attack(explanation: Explanation, group: str) -> str:
@@ -127,8 +129,10 @@ def _attack(explanation: Explanation, group: str) -> str:
     return explanation.run.attack_in(explanation.round, group)
 
 
-def _group(name: str, attack: str) -> str:
-    return f"{name}, attacker" if attack else name
+def _device(run: RunResult, client: int, group: str, attack: str) -> str:
+    """Return a device's number, and in brackets its client's name, its group, and if it attacks."""
+    facts = (run.client_name(client), group, "attacker" if attack else "")
+    return f"{client} ({', '.join(filter(None, facts))})"
 
 
 def _outcomes(explanation: Explanation) -> Iterator[str]:
@@ -155,7 +159,7 @@ def _participations(explanation: Explanation) -> Iterator[str]:
     rows = [["device", "outcome", "download", "compute", "upload", "cut off in"]]
     for part in parts[:MOST]:
         took = map(formats.duration, (part.download_s, part.compute_s, part.upload_s))
-        device = f"{part.client} ({_group(part.group, part.attack)})"
+        device = _device(explanation.run, part.client, part.group, part.attack)
         rows.append([device, part.outcome, *took, _cut_off(part)])
     yield from _columns(rows, "<<>>><")
     if len(parts) > MOST:

@@ -76,15 +76,22 @@ class Explanation:
             "elapsed_ns": self.elapsed_ns,
             "phases_ns": dict(self.phases_ns),
             "after_last_round_ns": self.phases_ns.get(UNFINISHED, 0),
-            "critical_clients": [{"client": c, "rounds": n} for c, n in self.critical],
+            "critical_clients": [{**self._client(c), "rounds": n} for c, n in self.critical],
             "outcomes": dict(self.outcomes),
-            "participations": finite([asdict(part) for part in self.participations]),
+            "participations": finite(
+                [{**self._client(part.client), **asdict(part)} for part in self.participations]
+            ),
             "ended_by_deadline_s": finite(self.deadline_s),
             "rounds_ended_by_deadline": self.rounds_by_deadline,
             "shortened_by": [_plain(case) for case in self.what_if.cases],
             "lost_share_unchanged": finite(self.what_if.lost),
             "why_not_computed": self.why_none,
         }
+
+    def _client(self, client: int) -> dict[str, Any]:
+        """Return the number of a client, and its name where the data set has given it one."""
+        name = self.run.client_name(client)
+        return {"client": client, "name": name} if name else {"client": client}
 
 
 def _plain(case: Counterfactual) -> dict[str, Any]:

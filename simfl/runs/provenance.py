@@ -11,6 +11,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simfl.core.ownership import users_own
 from simfl.runs.inputs import contents
 from simfl.runs.job import Job
@@ -28,8 +31,17 @@ def told_cautions(scenario: Scenario) -> list[str]:
     return [f"{dotted(path)}: {text}" for path, text in cautions(scenario)]
 
 
-def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]:
-    """Return how a run is made, ready for JSON."""
+def provenance(
+    job: Job, options: Options, executor: Executor, names: NDArray[np.str_] | None = None
+) -> dict[str, Any]:
+    """Return how a run is made, ready for JSON.
+
+    Args:
+        job: what is run.
+        options: how.
+        executor: where it is computed.
+        names: `(devices,)` what the data set calls their clients (None: it does not say).
+    """
     device = options.torch_device()
     return {
         "variant": job.variant,
@@ -62,6 +74,7 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
             **_gpu(device),
         },
         "files": contents(job.scenario),
+        **({} if names is None else {"clients": names.tolist()}),
         "scenario_sha256": hashlib.sha256(job.text.encode()).hexdigest(),
         "started": now(),
     }

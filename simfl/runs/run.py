@@ -71,7 +71,8 @@ def run_one(
                     f"{called('--overwrite', 'overwrite=True')} to replace it, or another "
                     f"{called('--out', 'out')}"
                 )
-            prepare(job.folder, job.text, provenance(job, options, executor))
+            names = builder.federation.names
+            prepare(job.folder, job.text, provenance(job, options, executor, names))
             return simulate(job.folder, builder, listeners, options.checkpoint_every_s, reporter)
 
 

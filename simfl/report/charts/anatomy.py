@@ -69,7 +69,10 @@ def _by_round(run: RunResult) -> Drawing:
         low, base = float(rounds[first]) - 0.42, 0.0
         last = min(first + width, len(rounds)) - 1
         counted = bool(run.of_rounds("arrived")[first])
-        tip = _tip((rounds[first], rounds[last]), means, anatomy.clients[first], counted)
+        device = int(anatomy.clients[first])
+        nobody = "waited for nobody" if counted else "nobody arrived"
+        who = nobody if device == NOBODY else run.called(device)
+        tip = _tip((rounds[first], rounds[last]), means, who)
         for phase, css, seconds in zip(PHASES, CSS, means, strict=True):
             row = (float(rounds[first]), float(rounds[last]), phase, float(seconds))
             table.append(row)
@@ -82,26 +85,24 @@ def _by_round(run: RunResult) -> Drawing:
                 tip,
             )
             base += float(seconds)
-    about = f"{ABOUT} {_critical(anatomy)}"
+    about = f"{ABOUT} {_critical(run, anatomy)}"
     about += f" Each bar is the mean of {width} rounds." if width > 1 else ""
     legend = [(CSS[i], PHASES[i]) for i in np.flatnonzero(phases.sum(axis=0))]
     return Drawing("Anatomy of each round", about, str(plot), legend, table=table)
 
 
-def _tip(ends: tuple[float, float], seconds: Floats, client: int, counted: bool) -> str:
-    """Say what a round, or each of several in the mean, went by; its last was `client`."""
+def _tip(ends: tuple[float, float], seconds: Floats, last: str) -> str:
+    """Say what a round, or each of several in the mean, went by, and who was `last` in it."""
     parts = ", ".join(
         f"{phase} {formats.duration(float(s))}"
         for phase, s in zip(PHASES, seconds, strict=True)
         if s > 0
     )
-    nobody = " waited for nobody," if counted else " nobody arrived,"
-    who = f" device {client}," if client != NOBODY else nobody
-    who = who if ends[0] == ends[1] else ""
+    who = f" {last}," if ends[0] == ends[1] else ""
     return f"{rounds_told(*ends)}:{who} {parts}; most of it {PHASES[int(seconds.argmax())]}"
 
 
-def _critical(anatomy: Anatomy) -> str:
+def _critical(run: RunResult, anatomy: Anatomy) -> str:
     """Say which phase and which device rounds waited for most often."""
     longest = anatomy.phases_ns[:-1].argmax(axis=1)
     counts = np.bincount(longest, minlength=len(PHASES))
@@ -111,6 +112,6 @@ def _critical(anatomy: Anatomy) -> str:
     if timed := int(anatomy.by_deadline.sum()):
         text += f" Ended by their deadline: {timed:,} of {all_rounds}."
     return text + "".join(
-        f" Most often waited for: device {client}, in {formats.plural(often, 'round')}."
+        f" Most often waited for: {run.called(client)}, in {formats.plural(often, 'round')}."
         for client, often in anatomy.critical(1)
     )

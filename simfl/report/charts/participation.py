@@ -63,10 +63,12 @@ def _participation_by_device(run: RunResult) -> Drawing:
     x = linear("device", -0.5, run.devices - 0.5, whole=True)
     y = linear("participations", 0.0, max(float(asked.max()), 1.0) * 1.05, whole=True)
     plot = Plot("participations by device", x, y)
-    table: list[Sequence[str | float]] = [("device", "asked", "counted")]
+    named = bool(run.client_names)
+    table: list[Sequence[str | float]] = [("device", *["client"] * named, "asked", "counted")]
     for device in range(run.devices):
-        tip = f"device {device}: heard {heard[device]} of {asked[device]} times"
-        table.append((device, int(asked[device]), int(heard[device])))
+        tip = f"{run.called(device)}: heard {heard[device]} of {asked[device]} times"
+        name = [run.client_name(device)] * named
+        table.append((device, *name, int(asked[device]), int(heard[device])))
         low, high = device - 0.4, device + 0.4
         plot.box(low, high, 0.0, float(heard[device]), "o-arrived", tip)
         plot.box(low, high, float(heard[device]), float(asked[device]), "o-late", tip)

@@ -28,7 +28,7 @@ UNLOGGED = (
 )
 
 _OF_ITS_OWN = {"variant", "seed", "scenario_sha256", "started", "host_s", "factors", "assumed",
-                "cautions", "place", "study", "failed"}  # fmt: skip
+                "cautions", "place", "study", "failed", "clients"}  # fmt: skip
 """What the provenance of each run says of it alone."""
 
 

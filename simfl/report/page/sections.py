@@ -145,20 +145,23 @@ def _slowest(run: RunResult) -> list[tuple[str, Table]]:
     names = [name for name in OUTCOMES if name != "arrived" and run.outcomes[name]]
     columns = [devices.samples, devices.asked, devices.asked - devices.lost]
     columns += [*(devices.outcomes[name] for name in names), devices.last]
+    client = ["client"] * bool(run.client_names)
     rows = [
         [
             Cell(str(devices.ids[at]), sort=float(devices.ids[at])),
+            *(text_cell(run.client_name(int(devices.ids[at]))) for _ in client),
             group_cell(run, text_cell(str(devices.groups[at]))),
             *(Cell(f"{column[at]:,}", sort=float(column[at])) for column in columns),
             Cell(formats.duration(float(devices.time_s[at])), sort=float(devices.time_s[at])),
         ]
         for at in devices.worst(SLOWEST)
     ]
-    heads = ["device", "group", "samples", "asked", "heard", *names, "rounds it was last in"]
+    heads = ["device", *client, "group", "samples", "asked", "heard", *names]
     few = f"the {len(rows)} that cost most of {len(devices.ids):,}"
     shown = few if len(rows) < len(devices.ids) else "those that cost most first"
     caption = (
         f"{devices} Below are {shown}: never heard first, then the slowest; a dash means that no "
         "update of theirs ever arrived. Last in a round: no update that counted came later."
     )
-    return [(caption, Table([*heads, "mean time"], rows, ["group"]))]
+    heads += ["rounds it was last in", "mean time"]
+    return [(caption, Table(heads, rows, [*client, "group"]))]

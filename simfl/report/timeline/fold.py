@@ -7,7 +7,7 @@ counters tell accuracy, bytes moved and how many are at work.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from simfl.core.rows import COUNTED, MOVED
@@ -36,13 +36,16 @@ class TraceFold:
     Args:
         groups: names of the fleet's groups and the id of the first device of each.
         tracks: so many devices are drawn.
+        called: what each is called, by its number.
 
     Attributes:
         events: of the trace, so far.
         slices: how many of these are slices.
     """
 
-    def __init__(self, groups: Sequence[tuple[str, int]], tracks: int) -> None:
+    def __init__(
+        self, groups: Sequence[tuple[str, int]], tracks: int, called: Callable[[int], str]
+    ) -> None:
         self.events: list[dict[str, Any]] = []
         self.slices = 0
         self._names = [name for name, _ in groups]
@@ -52,6 +55,7 @@ class TraceFold:
         self._asked_s = 0.0
         self._seen: set[int] = set()
         self._tracks = tracks
+        self._called = called
         self._unseen: set[int] = set()
         self._arrows = 0
         self._working: set[int] = set()
@@ -104,7 +108,7 @@ class TraceFold:
             yield metadata("process_sort_index", process, 1, sort_index=process)
         for client in sorted(self._seen):
             process = self._process(client)
-            yield metadata("thread_name", process, client + 1, name=f"device {client}")
+            yield metadata("thread_name", process, client + 1, name=self._called(client))
             yield metadata("thread_sort_index", process, client + 1, sort_index=client)
 
     def _process(self, client: int) -> int:

@@ -50,7 +50,7 @@ def trace(run: RunResult, slices: int = SLICES, tracks: int = TRACKS, events: in
         tracks: so many devices have one.
         events: it ends with the round that has more of them in the log.
     """
-    fold = TraceFold(run.groups, tracks)
+    fold = TraceFold(run.groups, tracks, run.called)
     notes = []
     if run.log != "full":
         notes.append(f"recorded with --log {run.log}: what devices did is not in the event log")

@@ -191,6 +191,20 @@ class RunFiles:
         return groups
 
     @cached_property
+    def client_names(self) -> list[str]:
+        """What the data set calls the client of each device ([]: it does not say)."""
+        return list(self.provenance.get("clients", []))
+
+    def client_name(self, device: int) -> str:
+        """Return what the data set calls the client of a device ("": it does not say)."""
+        return self.client_names[device] if device < len(self.client_names) else ""
+
+    def called(self, device: int) -> str:
+        """Return which device that is, and whose: ``device 3``, or ``device 3 (St. Mary)``."""
+        name = self.client_name(device)
+        return f"device {device} ({name})" if name else f"device {device}"
+
+    @cached_property
     def attacks(self) -> dict[str, str]:
         """How the devices of those groups of the fleet attack that do, by their names."""
         written = [component_name(group.get("attack")) for group in self.scenario.get("fleet", [])]

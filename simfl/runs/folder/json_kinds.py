@@ -39,6 +39,10 @@ def _are_targets(value: Any) -> bool:
     return isinstance(value, dict) and all(n is None or _are_numbers(n) for n in value.values())
 
 
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
 def _are_forks(value: Any) -> bool:
     return isinstance(value, list) and all(
         isinstance(fork, dict) and isinstance(fork.get("at_s"), float) for fork in value
@@ -72,6 +76,7 @@ OF_PROVENANCE: Kinds = {
     "assumed": _is(list),
     "cautions": _is(list),
     "unpowered": _is(list),
+    "clients": _are_texts,
 }
 IN_EVERY_PROVENANCE = ("variant", "seed", "time_only", "device", "scenario_sha256")
 """What each run's provenance has, however old."""

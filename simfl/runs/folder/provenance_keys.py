@@ -26,6 +26,8 @@ MEANINGS: dict[str, str] = {
     "one)",
     "machine": "its system, processor, cores, and GPU where one was used",
     "files": "SHA-256 of each file and module that the scenario names, by name",
+    "clients": "what the data set calls the client of each device, in their order (absent: it does "
+    "not say)",
     "scenario_sha256": "of scenario.yaml",
     "started": "date and time",
     "host_s": "seconds of real time that it took, all stretches of an interrupted run together "
