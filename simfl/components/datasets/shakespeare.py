@@ -27,6 +27,8 @@ WINDOW = 80
 """Characters that predict the next one."""
 
 Codes = NDArray[np.uint8]
+Role = tuple[str, Codes]
+"""What the file calls it; `(n, 81)` its windows, each with the character that follows."""
 
 LEAF_CHARACTERS = (
     "\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]abcdefghijklmnopqrstuvwxyz}"
@@ -94,7 +96,7 @@ class Shakespeare(Dataset):
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
         path = self._find(folder)
         roles = self._windows(path)
-        total = sum(len(windows) for windows in roles)
+        total = sum(len(windows) for _, windows in roles)
         kept = self._keep(roles, whole_share(self.share, total), seeds)
         if not kept:
             raise InputError(
@@ -102,12 +104,13 @@ class Shakespeare(Dataset):
                 f"(min_samples) within a share of {self.share}"
             )
         train, test = [], []
-        for windows in kept:
+        for _, windows in kept:
             cut = max(int(0.8 * len(windows)), 1)
             train.append(windows[:cut])
             test.append(windows[min(cut + self.gap, len(windows)) :])
         owned = side_by_side(train), side_by_side(test)
-        return Corpus(_samples(train), _samples(test), self.shape()[1], *owned)
+        names = np.array([name for name, _ in kept])
+        return Corpus(_samples(train), _samples(test), self.shape()[1], *owned, names)
 
     def _find(self, folder: Path | None) -> Path:
         places = [] if folder is None else [folder / "shakespeare", folder]
@@ -122,19 +125,19 @@ class Shakespeare(Dataset):
             f"'shakespeare' ({called('--data-dir', 'data_dir')}, SIMFL_DATA)"
         )
 
-    def _windows(self, path: Path) -> list[Codes]:
-        """Return per role its windows and targets, `(n, 81)`, those of roles with enough."""
+    def _windows(self, path: Path) -> list[Role]:
+        """Return the roles with enough windows and targets, in the file's order."""
         try:
             opener = gzip.open if path.suffix == ".gz" else open
             with opener(path, "rt", encoding="utf-8") as file:
                 content = json.load(file)
             users = content["user_data"]
-            roles = [self._encode(users[user]) for user in content["users"]]
+            roles = [(str(user), self._encode(users[user])) for user in content["users"]]
         except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise InputError(f"{path} is not in LEAF's JSON layout ({error!r})") from error
         if self.max_samples_per_client is not None:
-            roles = [windows[: self.max_samples_per_client] for windows in roles]
-        return [windows for windows in roles if len(windows) >= self.min_samples]
+            roles = [(name, own[: self.max_samples_per_client]) for name, own in roles]
+        return [(name, windows) for name, windows in roles if len(windows) >= self.min_samples]
 
     def _encode(self, user: Mapping[str, Any]) -> Codes:
         table = self._table()
@@ -154,17 +157,18 @@ class Shakespeare(Dataset):
         table[[ord(c) for c in characters]] = np.arange(len(characters)) + (0 if leaf else 1)
         return table
 
-    def _keep(self, roles: list[Codes], budget: int, seeds: Seeds) -> list[Codes]:
+    def _keep(self, roles: list[Role], budget: int, seeds: Seeds) -> list[Role]:
         """Return roles in random order until `budget` windows are spent, in the file's order."""
         if self.share == 1:
             return roles
         source = seeds if self.generator_seed is None else Seeds(self.generator_seed)
         kept = {}
         for role in source.stream("data", "roles").permutation(len(roles)):
-            windows = roles[role][:budget]  # the last role is truncated
+            name, windows = roles[role]
+            windows = windows[:budget]  # the last role is truncated
             if len(windows) < self.min_samples:
                 break
-            kept[int(role)] = windows
+            kept[int(role)] = name, windows
             budget -= len(windows)
         return [kept[role] for role in sorted(kept)]
 

@@ -49,6 +49,7 @@ def text(tokens, characters=LEAF_CHARACTERS, first=0):
 def test_windows_and_the_next_character(roles):
     corpus = load(roles)
     assert [len(rows) for rows in corpus.natural] == [108, 51, 176]  # 4/5 of 135, 64 and 220
+    assert corpus.natural_names.tolist() == ["PLAY_A", "PLAY_B", "PLAY_C"]
     assert len(corpus.test) == 27 + 13 + 44
     assert corpus.train.x.dtype == corpus.train.y.dtype == np.int64
     said = TEXTS["PLAY_A"]
@@ -111,6 +112,9 @@ def test_a_share_keeps_whole_roles_but_the_last(tmp_path):
     kept = len(corpus.train) + len(corpus.test)
     assert int(0.3 * total) - 10 < kept <= int(0.3 * total)
     assert sum(len(rows) < 80 for rows in corpus.natural) <= 1  # 4/5 of 100
+    lengths = [4 * (100 + int(name[1:])) // 5 for name in corpus.natural_names]
+    named = zip(lengths, corpus.natural, strict=True)
+    assert sum(whole != len(rows) for whole, rows in named) <= 1
     again = load(tmp_path, seed=1, share=0.3)
     assert [len(rows) for rows in again.natural] == [len(rows) for rows in corpus.natural]
     by_run = [load(tmp_path, seed=s, share=0.3, generator_seed=None) for s in (0, 1)]
