@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from simfl.core.arguments import require_kind, require_several
 from simfl.errors import InputError
 from simfl.runs.results.asked_targets import as_targets
-from simfl.runs.results.column import Column
+from simfl.runs.results.compared_columns import columns_of
 from simfl.runs.results.comparison import Comparison
-from simfl.runs.results.grouping import Groups, all_runs, by_variant, require_variant, share_seeds
-from simfl.runs.results.metric import ACCURACY, COSTS, PER_ROUND, TERMINAL, TIME, totals
+from simfl.runs.results.grouping import by_variant, require_variant
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.several import all_targets, have_accuracy, untrained
+from simfl.runs.results.several import all_targets, untrained
 
 
 def compare(
@@ -45,7 +44,7 @@ def compare(
     asked = all_targets(results) if targets is None else as_targets(targets, results)
     if untrained(results):  # which no target could be reached by
         asked = []
-    columns = _columns(groups, asked, baseline, ideal)
+    columns = columns_of(groups, asked, baseline, ideal)
     return Comparison(groups, columns, asked, baseline)
 
 
@@ -61,33 +60,3 @@ def _checked(results: Sequence[RunResult]) -> list[RunResult]:
         if not isinstance(run, RunResult):
             raise InputError(f"results: expected runs such as load(folder), got {run!r}")
     return results
-
-
-def _columns(
-    groups: Groups,
-    targets: Sequence[float],
-    baseline: str | None,
-    ideal: str | None,
-) -> list[Column]:
-    """Return what is compared: whole runs and what targets cost, then the same to the baseline."""
-    results = all_runs(groups)
-    whole = totals(results)
-    columns = [Column(metric) for metric in whole]
-    costs = [metric for metric in COSTS if metric in whole]
-    columns += [Column(metric, target) for target in targets for metric in costs]
-    if baseline is None:
-        return columns
-    columns += [Column(metric, versus=baseline) for metric in whole if metric.judges]
-    paired = [[Column(cost, target, baseline) for cost in costs] for target in targets]
-    if share_seeds(groups, baseline):
-        for target, ratios in zip(targets, paired, strict=True):
-            ratios.insert(1, Column(TIME, target, baseline, counted=True))
-    columns += [column for ratios in paired for column in ratios]
-    if not targets:
-        per_round = [PER_ROUND[cost] for cost in costs if cost in PER_ROUND]
-        columns += [Column(metric, versus=baseline) for metric in per_round]
-    if ideal is not None and have_accuracy(results):
-        if Column(TERMINAL) not in columns:  # what the improvement is of
-            columns.insert(columns.index(Column(ACCURACY)) + 1, Column(TERMINAL))
-        columns.append(Column(TERMINAL, versus=baseline, ideal=ideal))
-    return columns

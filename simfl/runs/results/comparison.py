@@ -10,6 +10,7 @@ from typing_extensions import override
 from simfl.core.arguments import called
 from simfl.errors import InputError, NameNotFound
 from simfl.runs.results.column import Column, compares, target_in, target_text
+from simfl.runs.results.compared_columns import comparing, known
 from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.metric import ON_REQUEST, Metric, figure, times
 from simfl.runs.results.paired import Ratio, paired_difference, paired_ratio
@@ -75,12 +76,14 @@ class Comparison:
         return replace(self, columns=[columns[key] for key in dict.fromkeys(keys)])
 
     def _on_request(self) -> Iterator[Column]:
-        """Yield what can be said of some of the runs, but is not of itself."""
+        """Yield what can be said of some of the runs, but is not of itself, or to no avail."""
         for metric in ON_REQUEST:
-            if any(self._known(variant, metric) for variant in self.groups):
+            if any(known(runs, metric) for runs in self.groups.values()):
                 yield Column(metric)
                 if self.baseline is not None and metric.judges:
                     yield Column(metric, versus=self.baseline)
+        if self.baseline is not None:
+            yield from comparing(self.groups, self.targets, self.baseline)
 
     def cell(self, variant: str, column: Column) -> Cell:
         """Return what a variant has in a column (None: nothing)."""
@@ -90,7 +93,7 @@ class Comparison:
         if column.versus is None:
             if target is not None:
                 judged = can_reach(self.groups[variant], target)
-                if not (judged and self._known(variant, metric, target)):
+                if not (judged and known(self.groups[variant], metric, target)):
                     return None
             return figure(self.groups[variant], metric, target)
         if column.counted:
@@ -103,7 +106,7 @@ class Comparison:
                 metric.possible,
                 in_steps=True,
             )
-        if not (self._known(column.versus, metric) and self._known(variant, metric)):
+        if not all(known(self.groups[name], metric) for name in (column.versus, variant)):
             return None
         return self.ratio(column.versus, variant, metric, target)
 
@@ -141,18 +144,6 @@ class Comparison:
             return None
         told = signs(*(times(own, column.metric, target) for own in runs))
         return told if told.seeds else None
-
-    def _known(self, variant: str, metric: Metric, target: float | None = None) -> bool:
-        """Whether it is known what `metric` came to: not so of energy at times.
-
-        At a `target`, of each run that got there: older folders tell epsilon of whole runs alone.
-        """
-        if all(math.isnan(metric.of(run)) for run in self.groups[variant]):
-            return False
-        if target is None:
-            return True
-        costs = [metric.until(run, target) for run in self.groups[variant]]
-        return not any(cost is not None and math.isnan(cost) for cost in costs)
 
     def _values(self, variant: str, metric: Metric) -> dict[int, float]:
         return {run.seed: metric.of(run) for run in self.groups[variant]}

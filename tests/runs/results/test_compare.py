@@ -267,8 +267,24 @@ def test_a_variant_whose_energy_is_not_known_has_no_figure_of_it(tmp_path: Path)
     assert cell_text(whole, comparison.cell("known", whole)) == "10 J"
     assert cell_text(whole, comparison.cell("unknown", whole)) == "–"
     for key in ("energy_j_to_70%", "energy_speedup_to_70%"):
-        [column] = [c for c in comparison.columns if c.key == key]
+        [column] = comparison.only([key]).columns
         assert comparison.cell("unknown", column) is None
+
+
+@pytest.mark.parametrize("baseline", ["a", "b"])
+def test_what_one_of_two_lacks_is_not_compared_unless_asked_for(
+    tmp_path: Path, baseline: str
+) -> None:
+    """Beside a baseline without privacy there were two columns of dashes for each target."""
+    for name, fleet in (("a", [{"count": 2}]), ("b", [{"count": 2, "power": {"compute": "1 W"}}])):
+        made_run(tmp_path, name, 0, reaches(3, 5), fleet=fleet)
+    keys = {c.key for c in compare(find_runs([tmp_path]), baseline=baseline).columns}
+    assert {"energy_j_to_70%", "bytes_speedup_to_70%"} < keys
+    assert "energy_speedup_to_70%" not in keys
+    made_run(tmp_path, "c", 0, reaches(2, 5))
+    made_run(tmp_path, "d", 0, reaches(2, 5), fleet=[{"count": 2, "power": {"compute": "1 W"}}])
+    keys = {c.key for c in compare(find_runs([tmp_path]), baseline=baseline).columns}
+    assert ("energy_speedup_to_70%" in keys) == (baseline == "b")
 
 
 def test_ratios_are_told_as_ratios(three: Comparison) -> None:
