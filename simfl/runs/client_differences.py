@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from simfl.runs.client_evaluation import ClientEvaluation, Spread
+from simfl.runs.client_evaluation import HEARD, NEVER_HEARD, ClientEvaluation, Spread
 from simfl.runs.results.grouping import by_variant, require_variant
 from simfl.runs.results.paired import paired_difference
 from simfl.runs.results.statistics import ANY, Figure
@@ -96,8 +96,7 @@ def _differences(
 def _of_clients(evaluation: ClientEvaluation, fine_tuned: bool) -> dict[str, Spread]:
     """Return how everybody and each group is served, by whom."""
     spreads = evaluation.fine_tuned_spreads if fine_tuned else evaluation.spreads
-    names = {"everybody", *(name for name, _ in evaluation.run.groups)}
-    return {spread.whom: spread for spread in spreads if spread.whom in names}
+    return {s.whom: s for s in spreads if s.whom not in (HEARD, NEVER_HEARD)}
 
 
 def _by_seed(

@@ -15,13 +15,17 @@ from simfl.runs.results.result import RunResult
 if TYPE_CHECKING:
     import pandas as pd
 
+EVERYBODY, HEARD, NEVER_HEARD = "everybody", "heard", "never heard"
+"""Whom a model serves, beside the groups of the fleet."""
+
 
 @dataclass(frozen=True)
 class Spread:
     """How well some clients are served; unless said otherwise each counts alike.
 
     Attributes:
-        whom: they are.
+        whom: they are: everybody, a group by its name (`group heard`, if that is what it is
+            called), or who was heard or never.
         clients: how many.
         mean: of their accuracies, or of their losses where the loss knows no right answers.
         pooled: over all their samples, each counting alike: clients with many count for more.
@@ -116,13 +120,14 @@ class ClientEvaluation:
     def _classes(self) -> Iterator[tuple[str, Flags]]:
         groups = self.clients["group"].to_numpy()
         heard = self.clients["participations"].to_numpy()
-        yield "everybody", np.ones(len(groups), dtype=np.bool_)
+        yield EVERYBODY, np.ones(len(groups), dtype=np.bool_)
         names = [name for name, _ in self.run.groups if (groups == name).any()]
         for name in names if len(names) > 1 else ():
-            yield name, groups == name
+            taken = name in (EVERYBODY, HEARD, NEVER_HEARD)
+            yield f"group {name}" if taken else name, groups == name
         if (heard > 0).any() and (heard == 0).any():
-            yield "heard", heard > 0
-            yield "never heard", heard == 0
+            yield HEARD, heard > 0
+            yield NEVER_HEARD, heard == 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data, ready for JSON."""
