@@ -18,23 +18,23 @@ from simfl.runs.results.result import RunResult
 BINS = 36
 LONG = 4.0
 """Times of more deadlines than this are drawn to a logarithmic scale."""
+SHORT = 0.25
+"""Where all times are below this share of the deadline, the axis is theirs alone."""
 
 
 def client_times(groups: Groups) -> Drawing | None:
     """Return how long updates took, by the deadline where all have one (FedCore, Figure 5)."""
-    yardstick = Yardstick.of(groups)
-    per = yardstick.length_s if yardstick.common else 1.0
-    times = {
-        name: np.concatenate([run.durations_s for run in runs]) / per
-        for name, runs in groups.items()
-    }
-    every = np.concatenate(list(times.values()))
+    taken_s = {n: np.concatenate([run.durations_s for run in runs]) for n, runs in groups.items()}
+    every = np.concatenate(list(taken_s.values()))
     every = every[np.isfinite(every)]
     if not len(every) or every.max() <= 0:
         return None
-    longest, mark = float(every.max()), yardstick.length_s / per
-    x = _time_axis(every, yardstick)
-    edges = _edges_at(mark, x) if yardstick else _edges(x)
+    yardstick, longest_s = Yardstick.of(groups), float(every.max())
+    near = longest_s >= SHORT * yardstick.length_s
+    per = yardstick.length_s if yardstick.common and near else 1.0
+    times, mark = {name: own / per for name, own in taken_s.items()}, yardstick.length_s / per
+    x = _time_axis(every / per, yardstick) if near else scale("time", every, TIME_UNITS)
+    edges = _edges_at(mark, x) if near else _edges(x)
     ends = edges[0], edges[-1]
     shares = {name: shares_of(np.clip(taken, *ends), edges) for name, taken in times.items()}
     plot = Plot("time from selection to arrival", x, share_axis("participations", shares))
@@ -46,15 +46,16 @@ def client_times(groups: Groups) -> Drawing | None:
         words += f" ({_share(lost)} did not count)" if lost else ""
         plot.outline(edges.tolist(), share.tolist(), f"{area} {colour(index)}", words)
         entries.append((colour(index), words))
-    about = f"From selection to arrival; the longest took {formats.duration(longest * per)}"
-    if yardstick:
+    about = f"From selection to arrival; the longest took {formats.duration(longest_s)}"
+    if near:
         plot.upright(mark, yardstick.kind)
     if yardstick.common:
-        about += f", {longest:.2f} {yardstick.kind}s of {formats.duration(per)}"
+        about += f", {yardstick.told(longest_s)}"
     about += "; logarithmic scale." if x.log else "."
     if yardstick and not yardstick.common:
         length, whose = formats.duration(yardstick.length_s), formats.listed(yardstick.whose, 2)
-        about += f" Dashed: the {yardstick.kind} of {length}, with {whose}."
+        where = "Dashed" if near else "Beyond what is drawn"
+        about += f" {where}: the {yardstick.kind} of {length}, with {whose}."
     table = table_of(shares, edges * per, "s")
     return Drawing("How long clients took", about, str(plot), entries, table=table)
 
@@ -89,6 +90,12 @@ class Yardstick:
         [(length_s, kind)] = all_of_them
         return cls(length_s, kind, [n for n in have if have[n]], by_variant == have)
 
+    def told(self, time_s: float) -> str:
+        """Return a time in it."""
+        share = time_s / self.length_s
+        many = f"{share:.2f}" if share >= 0.005 else "less than 0.01"
+        return f"{many} {self.kind}s of {formats.duration(self.length_s)}"
+
     def __bool__(self) -> bool:
         return math.isfinite(self.length_s)
 
@@ -111,8 +118,7 @@ def _share(share: float) -> str:
 
 def _time_axis(times: Floats, yardstick: Yardstick) -> Axis:
     if not yardstick.common:
-        marks = [yardstick.length_s] if yardstick else []
-        return scale("time", np.append(times, marks), TIME_UNITS)
+        return scale("time", np.append(times, yardstick.length_s), TIME_UNITS)
     label = f"time / {yardstick.kind}"
     if times.max() > LONG:
         return logarithmic(label, float(times[times > 0].min()), float(times.max()))

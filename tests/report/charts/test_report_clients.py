@@ -104,6 +104,23 @@ def test_times_are_told_in_deadlines_only_where_everybody_has_one(tmp_path: Path
     assert "upright" not in drawing.svg
 
 
+@pytest.mark.parametrize("whose", ["all", "another"])
+def test_times_far_below_the_deadline_have_an_axis_of_their_own(tmp_path: Path, whose: str) -> None:
+    """All of them were one bar at the left end of an axis to the deadline."""
+    made = made_run(tmp_path, "v", 0, [0.1] * 4)
+    made.client_rows["upload_end_s"] = made.client_rows["selected_s"] + [2.0, 4.0, 6.0, 8.0]
+    timed = made if whose == "all" else made_run(tmp_path, "timed", 0, [0.1])
+    timed.round_rows["deadline_s"] = 3600.0
+    drawing = client_times({"v": [made], timed.variant: [timed]})
+    assert drawing is not None
+    assert len([row for row in drawing.table[1:] if row[0] == "v"]) == 4
+    assert ">time (s)</text>" in drawing.svg
+    assert ">deadline</text>" not in drawing.svg
+    told = ", less than 0.01 deadlines of 1 h." if whose == "all" else ", with timed."
+    assert drawing.about.endswith(told)
+    assert ("Beyond what is drawn: the deadline of 1 h" in drawing.about) == (whose == "another")
+
+
 def test_a_staleness_stands_in_the_middle_of_its_column(tmp_path: Path) -> None:
     """The column of 1 stood between the ticks of 1 and 2."""
     made = made_run(tmp_path, "v", 0, [0.1] * 4)
