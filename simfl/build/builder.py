@@ -73,6 +73,14 @@ class Builder:
         """Who holds which samples."""
         return self._data[0]
 
+    @property
+    def judged_on(self) -> int:
+        """How many samples models are judged on (0: none are, or not by the server)."""
+        if self.time_only:
+            return 0
+        clients, test = self._data
+        return int(clients.sizes.sum()) if self.scenario.evaluation.on == "train" else len(test)
+
     @cached_property
     def _data(self) -> tuple[ClientData, Samples]:
         data = self.scenario.data

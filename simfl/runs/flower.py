@@ -67,6 +67,12 @@ class FlowerBuilder(Builder):
         nothing = np.zeros((0, 1), dtype=np.float32)
         return Held(self._flower.samples), Samples(nothing, np.zeros(0, dtype=np.int64))
 
+    @property
+    @override
+    def judged_on(self) -> int:
+        """None: Flower's clients judge models, or its strategy does."""
+        return 0
+
     @cached_property
     @override
     def model(self) -> ModelFacts:

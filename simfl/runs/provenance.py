@@ -11,9 +11,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from simfl.build.builder import Builder
 from simfl.core.ownership import users_own
 from simfl.runs.inputs import contents
 from simfl.runs.job import Job
@@ -23,7 +21,7 @@ from simfl.scenario.cautions import cautions
 from simfl.scenario.checks import components
 from simfl.scenario.language.place import dotted
 from simfl.scenario.scenario import Scenario
-from simfl.training.executors.base import Executor, executors
+from simfl.training.executors.base import executors
 
 
 def told_cautions(scenario: Scenario) -> list[str]:
@@ -31,17 +29,8 @@ def told_cautions(scenario: Scenario) -> list[str]:
     return [f"{dotted(path)}: {text}" for path, text in cautions(scenario)]
 
 
-def provenance(
-    job: Job, options: Options, executor: Executor, names: NDArray[np.str_] | None = None
-) -> dict[str, Any]:
-    """Return how a run is made, ready for JSON.
-
-    Args:
-        job: what is run.
-        options: how.
-        executor: where it is computed.
-        names: `(devices,)` what the data set calls their clients (None: it does not say).
-    """
+def provenance(job: Job, options: Options, builder: Builder) -> dict[str, Any]:
+    """Return how a run is made, ready for JSON, of the parts of `builder`."""
     device = options.torch_device()
     return {
         "variant": job.variant,
@@ -62,7 +51,7 @@ def provenance(
         **_of_own_metrics(job.scenario),
         "log": options.log,
         "log_compressed": options.compress_log,
-        "executor": executors.dump(executor),
+        "executor": executors.dump(builder.executor),
         "device": device,
         "threads_per_worker": 1,
         "versions": _versions() | _of_others(job.scenario),
@@ -74,7 +63,7 @@ def provenance(
             **_gpu(device),
         },
         "files": contents(job.scenario),
-        **({} if names is None else {"clients": names.tolist()}),
+        **_of_data(builder),
         "scenario_sha256": hashlib.sha256(job.text.encode()).hexdigest(),
         "started": now(),
     }
@@ -89,6 +78,13 @@ def _of_own_metrics(scenario: Scenario) -> dict[str, Any]:
     """Return what of users' own metrics is better, which nobody can tell without their code."""
     own = {m.label: m.better for m in scenario.evaluation.metrics if m.better and users_own([m])}
     return {"better": own} if own else {}
+
+
+def _of_data(builder: Builder) -> dict[str, Any]:
+    """Return what the data say that nobody can tell without them."""
+    names, judged_on = builder.federation.names, builder.judged_on
+    told: dict[str, Any] = {} if names is None else {"clients": names.tolist()}
+    return told if not judged_on else {**told, "judged_on": judged_on}
 
 
 def _gpu(device: str) -> dict[str, str]:

@@ -71,8 +71,7 @@ def run_one(
                     f"{called('--overwrite', 'overwrite=True')} to replace it, or another "
                     f"{called('--out', 'out')}"
                 )
-            names = builder.federation.names
-            prepare(job.folder, job.text, provenance(job, options, executor, names))
+            prepare(job.folder, job.text, provenance(job, options, builder))
             return simulate(job.folder, builder, listeners, options.checkpoint_every_s, reporter)
 
 

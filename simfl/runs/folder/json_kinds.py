@@ -77,6 +77,7 @@ OF_PROVENANCE: Kinds = {
     "cautions": _is(list),
     "unpowered": _is(list),
     "clients": _are_texts,
+    "judged_on": _is(int),
 }
 IN_EVERY_PROVENANCE = ("variant", "seed", "time_only", "device", "scenario_sha256")
 """What each run's provenance has, however old."""

@@ -224,6 +224,19 @@ def test_the_headlines_accuracy_is_told_from_the_tables(tmp_path: Path) -> None:
     assert tables[0].rows[0][1].text == "10.00%"
 
 
+@pytest.mark.parametrize(
+    ("samples", "last", "told"),
+    [(0, 0.694, False), (0, 0.69, True), (100, 0.66, False), (100, 0.65, True), (100, 0.75, False)],
+)
+def test_who_is_hardly_short_of_a_target_is_not_told_to_be(
+    tmp_path: Path, samples: int, last: float, told: bool
+) -> None:
+    """0.01 points below it were told, of 100 samples with a standard error of 4.6."""
+    made = made_run(tmp_path, "v", 0, [0.5, 0.7, last])
+    made.provenance.update({"judged_on": samples} if samples else {})
+    assert len(headline({"v": [made]})) == 1 + told
+
+
 def test_who_is_short_of_a_target_again_at_the_end_is_told(tmp_path: Path) -> None:
     """Under an attack a model fell to 11%, and its page began "Reached 60% after 27.2 s"."""
     up, down = [0.5, 0.7, 0.71], [0.5, 0.7, 0.4]
