@@ -34,6 +34,12 @@ ALL: Mapping[str, Any] = {
     "legend.frameon": False,
 }
 """What all styles have in common, matplotlib's own too."""
+FONTS: Mapping[str, Any] = {
+    "pdf.fonttype": 42,  # journals refuse matplotlib's Type 3 fonts
+    "ps.fonttype": 42,
+    "svg.fonttype": "none",  # text that can be searched and edited
+}
+"""How letters are kept in files."""
 
 
 def look(index: int) -> dict[str, Any]:

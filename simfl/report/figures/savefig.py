@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from simfl.core.files import write_output
 from simfl.errors import InputError
+from simfl.report.figures.looks import FONTS
 from simfl.runs.folder.outside import require_place
 
 if TYPE_CHECKING:
@@ -51,9 +52,7 @@ def save(figure: "Figure", path: Path) -> None:
 
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
     form, picture = path.suffix.lower(), io.BytesIO()
-    with mpl.rc_context():
+    with mpl.rc_context(rc=FONTS):  # type: ignore[arg-type]
         mpl.rcParams["svg.hashsalt"] = "simfl"
-        mpl.rcParams["pdf.fonttype"] = 42  # journals refuse matplotlib's Type 3 fonts
-        mpl.rcParams["svg.fonttype"] = "none"  # text that can be searched and edited
         figure.savefig(picture, format=form[1:], dpi=150, metadata=dates[form])
     write_output(path, picture.getvalue())

@@ -61,13 +61,15 @@ class Canvas:
         """
         import matplotlib as mpl
         from matplotlib import style
-        from matplotlib.figure import Figure
+
+        from simfl.report.figures.with_fonts import FigureWithFonts
 
         styles: dict[str, Any] = {**STYLES, **{own: own for own in style.available}}
         chosen = known("style", self.style, styles)
         height = SHAPE * self.width_mm if self.height_mm is None else self.height_mm
         with mpl.rc_context(rc=ALL), style.context(chosen):  # type: ignore[arg-type]
-            figure = Figure(figsize=(self.width_mm * MM, height * MM), layout="constrained")
+            size = self.width_mm * MM, height * MM
+            figure = FigureWithFonts(figsize=size, layout="constrained")
             yield figure, figure.subplots()
             if not has_room(figure):
                 more = called("--width or --height", "width_mm or height_mm")

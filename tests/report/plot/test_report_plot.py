@@ -96,6 +96,16 @@ def test_it_has_the_size_asked_for(runs: list[RunResult], style: str) -> None:
     np.testing.assert_allclose(figure.get_size_inches(), [10, 5])
 
 
+def test_a_program_that_saves_it_gets_letters_that_journals_take(
+    runs: list[RunResult], tmp_path: Path
+) -> None:
+    """By itself matplotlib would write Type 3 fonts."""
+    plot(runs).savefig(tmp_path / "p.pdf")
+    pdf = (tmp_path / "p.pdf").read_bytes()
+    assert b"/Type3" not in pdf
+    assert b"/CIDFontType2" in pdf
+
+
 def test_variants_have_lines_of_their_own_and_a_legend(tmp_path: Path) -> None:
     runs = [made_run(tmp_path, f"v{i}", 0, [0.1, 0.2]) for i in range(10)]
     figure = plot(runs)
