@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, SupportsIndex, overload
 
 from typing_extensions import override
 
+from simfl.core.arguments import require_several
+from simfl.errors import InputError
 from simfl.report.comparison.forms import numbers
 from simfl.report.comparison.sections import sections
 from simfl.report.plot import Band, plot
@@ -50,6 +52,7 @@ class Results(list[RunResult]):
         *,
         targets: Sequence[float | str] | None = None,
         baseline: str | None = None,
+        columns: Sequence[str] | None = None,
         as_numbers: bool = False,
     ) -> "pd.DataFrame":
         """Return what variants reached and spent over seeds, a row per variant.
@@ -58,16 +61,24 @@ class Results(list[RunResult]):
             targets: accuracies, such as 0.6 or "60%", or other numbers, such as "rmse 0.5" (None:
                 those of the scenario).
             baseline: variant that ratios and differences are over.
+            columns: only these, in this order, named as by ``simfl compare --columns``, those among
+                them that are told on request alone: ``["accuracy", "upload_bytes"]`` (None: all
+                others).
             as_numbers: numbers in base units, named as by ``simfl compare --format csv``: means,
                 deviations, intervals (``accuracy``, ``accuracy_std``, ``time_s_to_60%``); else
                 text for people.
 
         Raises:
-            InputError: there is no such variant, or a target is no share.
+            InputError: there is no such variant or column, or a target is no share.
         """
         import pandas as pd
 
         comparison = compare(self, targets, baseline)
+        require_several("columns", columns, "['accuracy', 'upload_bytes']")
+        if columns is not None:
+            comparison = comparison.only([*columns])
+        if not comparison.columns:
+            raise InputError("columns is empty: name some, or leave it out")
         if as_numbers:
             return pd.DataFrame(numbers(comparison)).set_index("variant")
         parts = []

@@ -137,7 +137,7 @@ def test_some_columns_are_there_only_if_asked_for(
     top: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No comparison had the last loss or the best accuracy, which papers give."""
-    names = ["best_accuracy", "loss", "gini"]
+    names = ["best_accuracy", "loss", "gini", "download_bytes", "upload_bytes"]
     told = json.loads(printed(capsys, "compare", top, "--format", "json"))
     assert not set(names) & set(told[0])
     asked = ["compare", top, "--format", "json", "--columns", ",".join(names)]
@@ -147,6 +147,8 @@ def test_some_columns_are_there_only_if_asked_for(
             ("best_accuracy", [run.rounds.accuracy.max() for run in runs]),
             ("loss", [run.rounds.loss.iloc[-1] for run in runs]),
             ("gini", [run.gini for run in runs]),
+            ("download_bytes", [run.rounds.download_bytes.sum() for run in runs]),
+            ("upload_bytes", [run.rounds.upload_bytes.sum() for run in runs]),
         ):
             assert row[name]["mean"] == pytest.approx(np.mean(values))
     versus = ["--baseline", "waits", "--columns", "loss_difference,loss"]

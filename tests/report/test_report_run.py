@@ -175,6 +175,15 @@ def test_results_show_themselves(tmp_path: Path) -> None:
     assert told["bytes"]["many"] == sum(result.total_bytes for result in results[2:]) / 2
     assert told["seeds"].tolist() == [2, 2]
     assert {"accuracy_std", "accuracy_difference_low", "time_speedup_to_1%"} <= set(told.columns)
+    told = results.compare(columns=["upload_bytes", "rounds"], as_numbers=True)
+    assert [*told.columns[:2]] == ["seeds", "upload_bytes"]
+    assert "accuracy" not in told
+    assert len(results.compare(columns=["accuracy"]).columns) == 2  # seeds, too
+    with pytest.raises(InputError, match="unknown column 'accurcy'; did you mean 'accuracy'"):
+        results.compare(columns=["accurcy"])
+    for columns, why in (("accuracy", "expected a list such as"), ([], "is empty")):
+        with pytest.raises(InputError, match=f"columns:? {why}"):
+            results.compare(columns=columns)
     assert repr(compare(results)).startswith("Comparison(variants: few, many; columns: accuracy, ")
     assert isinstance(results[0], RunResult)
     for part in (results[2:], results[:2] + results[2:]):

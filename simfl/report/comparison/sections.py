@@ -31,6 +31,8 @@ NAMES = {
     "gini": "Gini of participations",
     "never_heard": "devices never heard",
     "staleness": "staleness of updates",
+    "download_bytes": "bytes downloaded",
+    "upload_bytes": "bytes uploaded",
     "backhaul_bytes": "on the backhaul",
     **{cost.column: cost.title for cost in SPENT},
 }

@@ -97,6 +97,16 @@ class CostedRun(JudgedRun):
         return int(self._total(*MOVED))
 
     @property
+    def download_bytes(self) -> int:
+        """Bytes moved to clients and edge servers (up to the last whole round, as `end_s`)."""
+        return int(self._total("download_bytes"))
+
+    @property
+    def upload_bytes(self) -> int:
+        """Bytes moved to the server and to edge servers (likewise)."""
+        return int(self._total("upload_bytes"))
+
+    @property
     def probe_bytes(self) -> int:
         """Bytes of questions and answers of selectors (up to the last whole round, as `end_s`)."""
         return int(self._total("probe_bytes"))

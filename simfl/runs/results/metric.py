@@ -121,6 +121,8 @@ ON_REQUEST = (
     Metric("gini", "ratio", lambda run: run.gini),
     NEVER_HEARD,
     Metric("staleness", "ratio", _mean_staleness),
+    Metric("download_bytes", "bytes", lambda run: run.download_bytes),
+    Metric("upload_bytes", "bytes", lambda run: run.upload_bytes),
     Metric("backhaul_bytes", "bytes", lambda run: run.backhaul_bytes),
 )
 """What comparisons tell only if it is asked for by name."""
