@@ -88,12 +88,12 @@ class Builder:
             return federate(
                 data.dataset,
                 data.partition,
-                self.scenario.devices,
-                data.local_validation,
-                data.test_share,
-                self._data_dir,
-                self.seeds,
-                samples_told(self.scenario.fleet, self.seeds),
+                clients=self.scenario.devices,
+                local_validation=data.local_validation,
+                test_share=data.test_share,
+                folder=self._data_dir,
+                seeds=self.seeds,
+                sizes=samples_told(self.scenario.fleet, self.seeds),
             )
         except Unfit as error:
             raise refusal(self.scenario, [(("data", error.part), str(error))]) from error

@@ -74,16 +74,16 @@ def draw_fleet(
             groups.append(drawing.devices(first, scenario.root, batteries))
         first += group.count
     return Fleet(
-        groups,
-        columns["compute"],
-        columns["downlink"],
-        columns["uplink"],
-        columns["latency"],
-        samples,
-        validation,
-        columns["memory"] if np.isfinite(columns["memory"]).any() else None,
-        jitter(scenario.fleet, groups, seeds, "compute"),
-        failures(scenario.fleet, groups, seeds),
+        groups=groups,
+        rate=columns["compute"],
+        downlink_bps=columns["downlink"],
+        uplink_bps=columns["uplink"],
+        latency_s=columns["latency"],
+        samples=samples,
+        validation=validation,
+        memory_bytes=columns["memory"] if np.isfinite(columns["memory"]).any() else None,
+        compute_jitter=jitter(scenario.fleet, groups, seeds, "compute"),
+        failures=failures(scenario.fleet, groups, seeds),
     )
 
 

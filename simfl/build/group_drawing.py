@@ -106,14 +106,14 @@ class GroupDrawing:
         parts = group.presence.parts
         schedules = [self._schedule(part, name, folder) for name, part in parts]
         return DeviceGroup(
-            group.name,
-            first,
-            group.count,
-            all_of(schedules, group.count),
-            group.on_offline,
-            self._power,
-            batteries,
-            group.cell,
+            name=group.name,
+            first=first,
+            count=group.count,
+            schedule=all_of(schedules, group.count),
+            on_offline=group.on_offline,
+            power=self._power,
+            batteries=batteries,
+            cell=group.cell,
         )
 
     def _schedule(self, availability: Availability, name: str, folder: Path) -> OnlineSchedule:
@@ -144,7 +144,12 @@ class GroupDrawing:
             name = battery.address(self._group.name)
             plugged = self._schedule(battery.plugged, name, folder)
         return Batteries(
-            capacity, shares, battery.minimum, battery.charge, self._power.idle, plugged
+            capacity_j=capacity,
+            start=shares,
+            minimum=battery.minimum,
+            charge_w=battery.charge,
+            idle_w=self._power.idle,
+            plugged=plugged,
         )
 
     def _drawn(self, draw: Draw, number: str) -> Floats:

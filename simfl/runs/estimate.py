@@ -1,7 +1,7 @@
 """What a run will cost on this machine, roughly: enough to order runs, and to tell small ones."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simfl.build.shared_data import key_to_share
 from simfl.components.datasets.base import Dataset
@@ -95,8 +95,18 @@ def estimate(
     total = _samples(scenario)
     held, shared = _of_data(scenario, total)
     process = PROCESS_BYTES + DEVICE_BYTES * scenario.devices + held
+    of_clock = Estimate(
+        rounds=rounds,
+        counted=counted,
+        host_s=clock_s,
+        training_s=0.0,
+        together=together,
+        memory_bytes=process,
+        disk_bytes=disk,
+        shared_bytes=shared,
+    )
     if time_only:  # it loads the data, too: for who holds how much of what
-        return Estimate(rounds, counted, clock_s, 0.0, together, process, disk, shared)
+        return of_clock
     from simfl.build.model_facts import model_facts
 
     facts, training = model_facts(scenario), scenario.training
@@ -112,15 +122,12 @@ def estimate(
     trained = participations * plan.units(samples_each, batch) * facts.flops
     steps = participations * plan.n_steps(samples_each, batch)
     training_s = steps * step_s + trained / rate
-    return Estimate(
-        rounds,
-        counted,
-        clock_s + training_s + judged * facts.forward_units * facts.flops / rate,
-        training_s,
-        together,
-        process + facts.parameters * 4.0 * (4 + scenario.rounds.clients),
-        disk + facts.parameters * 4.0,
-        shared,
+    return replace(
+        of_clock,
+        host_s=clock_s + training_s + judged * facts.forward_units * facts.flops / rate,
+        training_s=training_s,
+        memory_bytes=process + facts.parameters * 4.0 * (4 + scenario.rounds.clients),
+        disk_bytes=disk + facts.parameters * 4.0,
     )
 
 

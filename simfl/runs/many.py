@@ -85,7 +85,14 @@ def do_all(
         folder = options.data_folder()
         data = [key_to_share(job.scenario.data, folder) for job in (*checked, *jobs)]
         failed = call_all(
-            [*checks, *calls], costs, processes, shared_cores, tell, first, needs, data
+            [*checks, *calls],
+            costs,
+            processes=processes,
+            cores=shared_cores,
+            tell=tell,
+            first=first,
+            needs_torch=needs,
+            data=data,
         )
         if early := [failed[number] for number in range(first) if number in failed]:
             raise early[0]

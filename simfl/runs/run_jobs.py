@@ -132,7 +132,8 @@ def _do_unfinished(
         data = [key_to_share(job.scenario.data, folder) for job in todo]
         call_all(calls, options.executor_options.get("address"), options.workers, data)
     else:
-        do_all(todo, calls, options, watch, listen is not None, checks, checked)
+        in_this_process = listen is not None
+        do_all(todo, calls, options, watch, in_this_process, checks, checked)
 
 
 def _listeners(listen: Callable[[Job], Sequence[Listener]], job: Job) -> Sequence[Listener]:

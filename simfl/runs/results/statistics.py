@@ -139,16 +139,15 @@ class Figure:
         """
         known = [value for value in values if value is not None and not math.isnan(value)]
         missing = len(values) - len(known)
+        no_median = not values or (missing and math.isnan(worst))
         return cls(
-            math.fsum(known) / len(known) if known and not missing else math.nan,
-            math.nan if missing else _deviation(known),
-            math.nan
-            if not values or (missing and math.isnan(worst))
-            else median([*known, *[worst] * missing]),
-            missing,
-            len(values),
-            None if missing else mean_interval(known, possible),
-            open,
+            mean=math.fsum(known) / len(known) if known and not missing else math.nan,
+            std=math.nan if missing else _deviation(known),
+            median=math.nan if no_median else median([*known, *[worst] * missing]),
+            missing=missing,
+            seeds=len(values),
+            interval=None if missing else mean_interval(known, possible),
+            open=open,
         )
 
 
