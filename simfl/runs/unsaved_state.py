@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 
+from simfl.components.attacks.base import Attack
 from simfl.components.coresets.base import Coreset
 from simfl.components.losses.base import Loss
 from simfl.components.metrics.base import QualityMetric
@@ -15,7 +16,7 @@ from simfl.core.component import Component
 from simfl.core.ownership import names, users_own
 
 _LOG = logging.getLogger(__name__)
-_STATELESS = (Coreset, Loss, Optimizer, QualityMetric, Schedule)
+_STATELESS = (Attack, Coreset, Loss, Optimizer, QualityMetric, Schedule)
 """Kinds that a replay does not ask again, and that workers ask too, now this one, now that."""
 
 

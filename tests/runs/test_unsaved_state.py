@@ -3,12 +3,15 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import PrivateAttr
 
 from simfl import Options, Scenario, run
+from simfl.components.attacks.base import Attack, Update
 from simfl.components.metrics.base import QualityMetric
 from simfl.components.schedules.base import Schedule
+from simfl.core.types import Rng
 from tests.tiny import TINY
 
 
@@ -32,6 +35,16 @@ class Fading(Schedule):
         return self._left[-1]
 
 
+class Growing(Attack):
+    """More each time."""
+
+    _factor: float = PrivateAttr(1.0)
+
+    def forge(self, update: Update, rng: Rng) -> Update:
+        self._factor *= 2
+        return np.float32(self._factor) * update
+
+
 class Steady(Schedule):
     """The same always."""
 
@@ -41,18 +54,20 @@ class Steady(Schedule):
         return 1.0
 
 
-def test_a_metric_or_schedule_that_remembers_is_told_of_once(
+def test_an_attack_metric_or_schedule_that_remembers_is_told_of_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its second seed went on where the first had ended, and so did no resumed run."""
     changes = {
         "training": {**TINY["training"], "lr_schedule": f"{__name__}:Fading"},
         "evaluation": {"metrics": [f"{__name__}:Calls"]},
+        "fleet": {**TINY["fleet"], "attack": f"{__name__}:Growing"},
         "seeds": [0, 1],
     }
     run(Scenario.from_dict({**TINY, **changes}), tmp_path, Options("inline", jobs=1))
     told = sorted(r.getMessage() for r in caplog.records if "remembers" in r.getMessage())
     assert [line.partition(" changed")[0] for line in told] == [
+        f"attack '{__name__}:Growing': what it remembers (_factor)",
         f"quality metric '{__name__}:Calls': what it remembers (_asked)",
         f"schedule '{__name__}:Fading': what it remembers (_left)",
     ]
