@@ -1,5 +1,5 @@
 """What data sets of the user's own share, however they are stored: `base.py` is what each is.
 
 Readers return `rows`, those of `tables` by their columns, and pictures as `pixels`.  Labels are
-learned `as_targets`; inputs are `tokens`, or numbers, which can be `standardised`.
+learned `as_targets`, and inputs taken `as_inputs`: tokens, or numbers, standardised or not.
 """

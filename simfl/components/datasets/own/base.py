@@ -15,10 +15,9 @@ from typing_extensions import override
 from simfl.components.data_targets import Targets
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
+from simfl.components.datasets.own.as_inputs import as_tokens, standardised, zero_between
 from simfl.components.datasets.own.as_targets import as_targets
 from simfl.components.datasets.own.rows import FLOAT32, FLOAT64, Rows
-from simfl.components.datasets.own.standardised import standardised
-from simfl.components.datasets.own.tokens import as_tokens, zero_between
 from simfl.core.code import folder_beside
 from simfl.core.component import decided_by_options
 from simfl.core.file_tree import tree_version
