@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from simfl.components.local_training import Augmentation, LocalTraining
+from simfl.components.losses.cross_entropy import CrossEntropy
 from simfl.components.models.base import Model, models
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import Plan
@@ -142,6 +143,30 @@ def test_every_instruction_set_computes_the_same_bits(model, monkeypatch):
         )
         progress = kernel.run(lanes, task.data.x, task.data.y, task.training)
         found.append((torch.stack(progress.params).numpy().tobytes(), *progress.losses))
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("batch", [8, 13])
+@pytest.mark.parametrize(("classes", "inputs"), [(2, 3), (8, 20), (9, 21), (10, 60), (16, 17)])
+@pytest.mark.parametrize("sigmoid", [False, True])
+def test_a_single_layer_has_the_bits_of_any_network(classes, inputs, sigmoid, batch, monkeypatch):
+    layers = [nn.Linear(inputs, classes, bias=classes != 9), *[nn.Sigmoid()] * sigmoid]
+    model = Layers(layers=tuple(layers))
+    loss = CrossEntropy(label_smoothing=0.1 * sigmoid)
+    native, found = ctypes.CDLL(library.path()), []
+    for level in library.levels(native):
+        monkeypatch.setattr(
+            "simfl.training.kernels.compiled.library",
+            lambda level=level: library.Library(native, level),
+        )
+        for clip in (None, 1e9):  # who clips, if only in theory, takes the way of all networks
+            training = LocalTraining(batch, Sgd(lr=0.1, clip=clip), loss=loss)
+            task = make_task(model, SIZES, (inputs,), classes, training)
+            lanes = lanes_of(task, make_orders(SIZES), initial(task))
+            kernel = compiled(build(model, task.shape, classes), task.shape)
+            progress = kernel.run(lanes, task.data.x, task.data.y, training)
+            bits = [part.numpy().tobytes() for part in progress.params]
+            found.append((*bits, *progress.losses, *progress.squares))
     assert len(set(found)) == 1
 
 

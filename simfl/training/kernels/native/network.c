@@ -4,6 +4,7 @@
 #include "network.h"
 #include "optimizers.h"
 #include "passes.h"
+#include "single.h"
 
 #define JOIN(a, b) a##b
 #define NAMED(a, b) JOIN(a, b)
@@ -67,6 +68,7 @@ void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memor
     Memory m;
     long size = parameters(n);
     lay_out(&m, n, batch, memory);
+    int single = is_single(n, s, all);
     const int64_t *rows = all->rows, *sizes = all->sizes;
     const float *weights = all->weights, *rates = all->rates, *masks = all->masks;
     Crops crops = all->crops ? *all->crops : (Crops){0};
@@ -83,9 +85,15 @@ void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memor
         }
         for (int step = 0; step < all->steps[client]; step++) {
             int count = (int)*sizes++;
-            const float *logits = forward(&m, n, m.params, all->x, all->row_size, rows, count, masks,
-                                          all->crops ? &crops : NULL, 1);
-            cross_entropy(&m, n, logits, all->labels, rows, weights, count, s->smoothing);
+            float rate = *rates++;
+            if (single) single_step(&m, n, all, rows, weights, count, s->smoothing, rate);
+            else {
+                const float *logits = forward(&m, n, m.params, all->x, all->row_size, rows, count, masks,
+                                              all->crops ? &crops : NULL, 1);
+                cross_entropy(&m, n, logits, all->labels, rows, weights, count, s->smoothing);
+                backward(&m, n, m.params, count, masks);
+                update(s, size, step, rate, m.params, m.gradient, base, offset, state);
+            }
             double mean = 0.0, mean_square = 0.0;
             for (int r = 0; r < count; r++) {
                 mean += (double)weights[r] * m.losses[r];
@@ -93,8 +101,6 @@ void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memor
             }
             loss += count * mean;
             square += count * mean_square;
-            backward(&m, n, m.params, count, masks);
-            update(s, size, step, *rates++, m.params, m.gradient, base, offset, state);
             rows += count;
             weights += count;
             masks = masks ? masks + (long)count * n->masks : NULL;
