@@ -74,7 +74,8 @@ class GroupedSum:
         if self._group is None:
             self._group = np.zeros(len(vector))
         for columns in blocks(len(vector)):
-            self._group[columns] += coefficient * vector[columns].astype(np.float64, copy=False)
+            part = self._group[columns]
+            part += np.multiply(vector[columns], coefficient, dtype=np.float64)
         self._terms += 1
         if self._terms == GROUP:
             self._close()

@@ -78,10 +78,15 @@ class CompiledKernel(Kernel):
                 progress.params[index] = model
         return progress
 
-    def _check(self, labels: Ids) -> None:
-        """Make sure that no label is read as an address beyond the classes."""
+    def _check(self, labels: Ids, rows: Ids) -> None:
+        """Make sure that no label of `rows` is read as an address beyond the classes."""
         classes = self.spec.linears[-1].outputs
-        if labels.min() < 0 or labels.max() >= classes:
+
+        def are_sound(some: Ids) -> bool:
+            return bool(some.min() >= 0 and some.max() < classes)
+
+        # Where all are sound, and not many more, that is told sooner than each row is looked up.
+        if not (len(labels) <= len(rows) and are_sound(labels)) and not are_sound(labels[rows]):
             raise InputError(f"labels must be whole numbers from 0 to {classes - 1}")
 
     def _make_room(self, batch: int) -> None:
@@ -116,7 +121,7 @@ class CompiledKernel(Kernel):
         """Return parameters `(l, p)`, and `(l,)` sums of losses and of their squares."""
         segments = [lane.segment for lane in lanes]
         rows = np.concatenate([segment.rows for segment in segments])
-        self._check(y.numpy()[rows])
+        self._check(y.numpy(), rows)
         steps = np.array([segment.steps for segment in segments], dtype=np.int32)
         sizes = np.concatenate([segment.sizes for segment in segments])
         with np.errstate(over="ignore"):  # an infinite rate, of clients that diverge
