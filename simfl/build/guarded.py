@@ -4,6 +4,7 @@ simfl's own are held to their contracts by tests, and go without.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from typing_extensions import override
@@ -83,9 +84,14 @@ class _Links(Links):
         self._owner, self._links = owner, links
 
     @override
-    def order(self) -> None:
-        with blaming(self._owner, "taking note of an order"):
-            self._links.order()
+    def separate(self, devices: Sequence[Ids]) -> None:
+        with blaming(self._owner, "taking note of edge servers"):
+            self._links.separate(devices)
+
+    @override
+    def order(self, device: int) -> None:
+        with blaming(self._owner, lambda: f"taking note of an order to device {device}"):
+            self._links.order(device)
 
     @override
     def duration_s(self, device: int, direction: Direction, size: int) -> float | None:

@@ -39,7 +39,7 @@ class Devices:
             salvage: as of `ErrandProcess`.
         """
         errand.started_s = self._timeline.now
-        self._links.order()
+        self._links.order(errand.device)
         return ErrandProcess(self._timeline, self._fleet, self._links, self._meter, errand, salvage)
 
     def start(self, processes: Sequence[ErrandProcess]) -> None:

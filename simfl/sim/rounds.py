@@ -79,7 +79,8 @@ class _Rounds:
 
     def __init__(self, server: Server, policy: RoundPolicy) -> None:
         self._server = server
-        server.attend(policy.server_time, partial(_watched, policy, server))
+        watch = partial(_watched, policy, server)
+        server.attend(policy.server_time, policy.edges_of(server), watch)
         self._process = server.spawn(_run(policy, server))
 
     def go_on(self, until_s: float) -> Generator[simpy.Event, Any, bool]:

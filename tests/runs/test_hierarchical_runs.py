@@ -129,6 +129,24 @@ def test_edges_may_be_cells_of_several_groups(tmp_path: Path) -> None:
     assert [len(each) for each in asked] == [4, 2]  # an edge of two has no more
 
 
+def test_an_edge_looks_for_updates_whatever_is_on_its_way_to_another(tmp_path: Path) -> None:
+    policy = {"name": "hierarchical", "edges": "groups", "edge_rounds": 2}
+    ends_s = []
+    for uplink in ("1 Mbit/s", "3 kbit/s"):
+        fleet = [{**TINY["fleet"], "name": name, "count": 2} for name in "ab"]
+        fleet[1]["uplink"] = uplink
+        scenario = {
+            **TINY,
+            "fleet": fleet,
+            "network": {"polling": "3 s"},
+            "rounds": {"clients": 4, "policy": policy, "stop": {"rounds": 1}},
+        }
+        [result] = run(scenario, tmp_path / uplink[0], Options(time_only=True))
+        parts = [e for e in events(result.folder) if e["event"] == "participation"]
+        ends_s.append([part["upload_end_s"] for part in parts if part["group"] == "a"])
+    assert ends_s[0] == ends_s[1]
+
+
 def test_edges_may_be_groups_of_the_fleet_and_bytes_of_the_backhaul_are_checked(
     tmp_path: Path,
 ) -> None:

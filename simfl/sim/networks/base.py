@@ -1,7 +1,7 @@
 """The seam of networks: transfers as events.  A network does not know what it carries."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -72,8 +72,16 @@ class Links(ABC):
         """Return `(n,)` `expected_s` of devices 0 to ``n - 1``, to the same bits."""
         return np.array([self.expected_s(device, direction, size) for device in range(devices)])
 
-    def order(self) -> None:
-        """Take note that the server gives an order now."""
+    def separate(self, devices: Sequence[Ids]) -> None:
+        """Take note that each of these groups of devices has a server of its own from now on.
+
+        Args:
+            devices: `(m,)` ids of each group; all others have the same server.
+        """
+        return
+
+    def order(self, device: int) -> None:
+        """Take note that `device` is given an order now by its server."""
         return
 
     @abstractmethod

@@ -1,19 +1,19 @@
-"""Devices that ask for work now and then, and a server that looks now and then for updates.
+"""Devices that ask for work now and then, and servers that look now and then for updates.
 
 As with Flower's gRPC SuperNodes: who has sent an update asks at once, and then every interval; the
 server looks every interval since it had looked, or gave orders while no update waited.  A look that
 finds an update on its way, whose first byte has come, waits for it, and asks for it again and again
 as Flower's does (`PULL_INITIAL_BACKOFF`, `PULL_BACKOFF_CAP`); nothing that it has found counts
-before all has come.
+before all has come.  Edge servers look each for itself, and for the updates of their own clients.
 """
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 
 import simpy
 from typing_extensions import override
 
-from simfl.core.types import Floats
+from simfl.core.types import Floats, Ids
 from simfl.sim.networks.base import Direction, Links, Transfer
 from simfl.sim.timeline import AFTER, Timeline
 
@@ -39,9 +39,8 @@ class PolledLinks(Links):
         self._timeline, self._links, self._every_s = timeline, links, every_s
         self._latency_s = latency_s
         self._asked_s: dict[int, float] = {}
-        self._look_s = 0.0
-        self._coming: list[_Upload] = []
-        self._looking = False
+        self._server_of: dict[int, int] = {}
+        self._servers: dict[int, _Server] = {}
 
     @property
     @override
@@ -66,7 +65,8 @@ class PolledLinks(Links):
             return _Download(self._timeline, self, device, size)
         upload = _Upload(self._timeline, self, device, size)
         first_s = self._timeline.now + float(self._latency_s[device])
-        self._timeline.at(first_s).callbacks.append(lambda _: self._announce(upload))
+        server = self._server(device)
+        self._timeline.at(first_s).callbacks.append(lambda _: server.announce(upload))
         return upload
 
     def begin(self, device: int, direction: Direction, size: int) -> Transfer:
@@ -74,14 +74,19 @@ class PolledLinks(Links):
         return self._links.transfer(device, direction, size)
 
     @override
-    def order(self) -> None:
-        if not any(upload.wanted for upload in self._coming):  # for which it looks as it would have
-            self._look_s = self._timeline.now
-            self._coming.clear()  # who are called off before any look would be ever more
+    def separate(self, devices: Sequence[Ids]) -> None:
+        self._server_of = {
+            device: server for server, its in enumerate(devices) for device in its.tolist()
+        }
+
+    @override
+    def order(self, device: int) -> None:
+        self._server(device).order()
 
     def ask_s(self, device: int) -> float:
         """Return when `device` next asks for what there is for it."""
-        return self._next_s(self._asked_s.get(device, self.first_s(device)))
+        asked_s = self._asked_s.get(device, self.first_s(device))
+        return _next_s(self._timeline, asked_s, self._every_s)
 
     def first_s(self, device: int) -> float:
         """Return an instant at which `device` asks that has sent nothing yet."""
@@ -91,7 +96,30 @@ class PolledLinks(Links):
         """Let `device`, whose update has arrived, ask for work from now on."""
         self._asked_s[device] = self._timeline.now
 
-    def _announce(self, upload: "_Upload") -> None:
+    def _server(self, device: int) -> "_Server":
+        server = self._server_of.get(device, -1)
+        if server not in self._servers:
+            self._servers[server] = _Server(self._timeline, self._every_s)
+        return self._servers[server]
+
+
+class _Server:
+    """Looks for updates."""
+
+    def __init__(self, timeline: Timeline, every_s: float) -> None:
+        self._timeline, self._every_s = timeline, every_s
+        self._look_s = 0.0
+        self._coming: list[_Upload] = []
+        self._looking = False
+
+    def order(self) -> None:
+        """Take note that it gives an order now."""
+        if not any(upload.wanted for upload in self._coming):  # for which it looks as it would have
+            self._look_s = self._timeline.now
+            self._coming.clear()  # who are called off before any look would be ever more
+
+    def announce(self, upload: "_Upload") -> None:
+        """Let it look for `upload`, whose first byte has come."""
         self._coming.append(upload)
         if not self._looking:
             self._looking = True
@@ -101,8 +129,8 @@ class PolledLinks(Links):
         """Look until nothing is left to be found."""
         timeline = self._timeline
         while self._coming:
-            yield timeline.at(self._next_s(self._look_s), AFTER)  # sees what lands then
-            if self._next_s(self._look_s) > timeline.now:  # orders were given meanwhile
+            yield timeline.at(self._next_s(), AFTER)  # sees what lands then
+            if self._next_s() > timeline.now:  # orders were given meanwhile
                 continue
             found, self._coming = self._coming, []
             for upload in found:
@@ -115,10 +143,14 @@ class PolledLinks(Links):
                 upload.count()
         self._looking = False
 
-    def _next_s(self, once_s: float) -> float:
-        """Return the next instant, now at the earliest, that is whole intervals after `once_s`."""
-        turns = math.ceil((self._timeline.now - once_s) / self._every_s - 1e-9)
-        return once_s + max(turns, 0) * self._every_s
+    def _next_s(self) -> float:
+        return _next_s(self._timeline, self._look_s, self._every_s)
+
+
+def _next_s(timeline: Timeline, once_s: float, every_s: float) -> float:
+    """Return the next instant, now at the earliest, that is whole intervals after `once_s`."""
+    turns = math.ceil((timeline.now - once_s) / every_s - 1e-9)
+    return once_s + max(turns, 0) * every_s
 
 
 class _Polled(Transfer):

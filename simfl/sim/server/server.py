@@ -1,7 +1,7 @@
 """The server: what round policies share.  A policy only says whom it waits for."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import simpy
@@ -93,7 +93,7 @@ class Server:
         self._background = Background(timeline)
         self.failed = self._background.failed
         self._waiting, self._closing = waiting, Closing(timeline)
-        self._planner = planner
+        self._planner, self._links = planner, links
         times = NominalTimes(state, fleet, links, planner, self.holders)
         self.deadline_s, self.upload_s = times.deadline_s, times.upload_s
         self.nominal_phases_s, self.nominal_round_s = times.nominal_phases_s, times.nominal_round_s
@@ -190,15 +190,19 @@ class Server:
             size, timeout_s, beats,
         )  # fmt: skip
 
-    def attend(self, server_time_s: float, watch: Callable[[Waits], Waits]) -> None:
+    def attend(
+        self, server_time_s: float, edges: Sequence[Ids], watch: Callable[[Waits], Waits]
+    ) -> None:
         """Get ready for the rounds of a policy.
 
         Args:
             server_time_s: how long an aggregation takes.
+            edges: `(m,)` ids of each edge server's clients, if there are any.
             watch: returns what does as a process that is spawned, and tells whose fault it is if
                 that fails.
         """
         self._aggregation.restart(server_time_s)
+        self._links.separate(edges)
         self._watch = watch
 
     def spawn(self, process: Waits) -> simpy.Process:

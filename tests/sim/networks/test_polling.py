@@ -21,7 +21,7 @@ def bind(latency_s: float = 0.0, **options: object) -> tuple[Timeline, Links]:
 def begin(timeline: Timeline, links: Links, at_s: float, way: Direction) -> Transfer:
     timeline.run(until=timeline.at(at_s))
     if way == "down":
-        links.order()
+        links.order(0)
     return links.transfer(0, way, SIZE)
 
 
@@ -122,13 +122,25 @@ def test_orders_that_are_given_while_an_update_waits_postpone_no_look() -> None:
     assert end_s(timeline, later) == pytest.approx(7)
 
 
+def test_edge_servers_look_each_for_the_updates_of_their_own_devices() -> None:
+    timeline, links = bind()
+    links.separate([np.array([0]), np.array([1])])
+    timeline.run(until=timeline.at(0.25))
+    links.order(1)  # the other server's, which looks at 3.25
+    update = begin(timeline, links, 0.5, "up")  # lands at 2.5
+    timeline.run(until=timeline.at(2.75))
+    others = links.transfer(1, "up", SIZE)  # lands at 4.75, asked for at 3.25, 4.25 and 6.25
+    assert end_s(timeline, update) == pytest.approx(3)
+    assert end_s(timeline, others) == pytest.approx(6.25)
+
+
 def test_orders_after_many_updates_that_were_called_off_before_a_look_are_as_cheap() -> None:
     """All of them were gone through at each order, and no look ever took them away."""
     timeline, links = bind()
 
     def orders() -> None:
         for _ in range(50):
-            links.order()
+            links.order(0)
             update = begin(timeline, links, timeline.now + 0.3, "up")
             timeline.run(until=timeline.at(timeline.now + 0.4))
             update.abort()
