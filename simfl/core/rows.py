@@ -133,7 +133,7 @@ class ClientRow:
     download_end_s: float | None
     """When it had the model (None: it did not come so far, or had it already)."""
     compute_end_s: float | None
-    """When it had trained (None: it did not come so far)."""
+    """When it had trained (None: it did not come so far); after a salvage, when it was back."""
     upload_end_s: float | None
     """When its last byte arrived (None: it did not come so far)."""
     outcome: Outcome

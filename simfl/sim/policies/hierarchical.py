@@ -51,7 +51,7 @@ class Hierarchical(RoundPolicy):
     clients_per_edge: Annotated[int, Field(ge=1)] | None = Field(
         None,
         description="clients that an edge selects per edge round; default: an equal share of "
-        "rounds.clients",
+        "rounds.clients, rounded up",
     )
     deadline: Deadline = Field(
         None, description="how long an edge round may last: none | a duration | {stragglers: 30%}"

@@ -41,7 +41,7 @@ class Tiered(RoundPolicy):
     clients_per_tier: Annotated[int, Field(ge=1)] | None = Field(
         None,
         description="clients that a tier selects per round; default: an equal share of "
-        "rounds.clients",
+        "rounds.clients, rounded up",
     )
     deadline: Deadline = Field(
         None, description="how long a tier's round may last: none | a duration | {stragglers: 30%}"
