@@ -24,7 +24,7 @@ def bytes_moved(records: Records) -> Violations:
         for _ in of_kind(segment, "participation"):
             if (part := next(booked, None)) is None:
                 return  # the tables of an unfinished run
-            moved += _moved(part)
+            moved.update(_moved(part))
         moved["probe_bytes"] = sum(event["bytes"] for event in of_kind(segment, "probed"))
         for event in of_kind(segment, "backhaul"):
             moved[BACKHAUL] += event["bytes"]
@@ -39,10 +39,10 @@ def bytes_moved(records: Records) -> Violations:
             yield Violation(SUMMARY, 1, f"{BACKHAUL} is {told}, {total[BACKHAUL]} were booked")
 
 
-def _moved(part: Row) -> Counter[str]:
+def _moved(part: Row) -> dict[str, int]:
     down, up = part["download_bytes"], part["upload_bytes"]
     wasted = 0 if part["outcome"] == "arrived" else down + up
-    return Counter(download_bytes=down, upload_bytes=up, wasted_bytes=wasted)
+    return {"download_bytes": down, "upload_bytes": up, "wasted_bytes": wasted}
 
 
 def _equal(file: str, line: int, row: Row, moved: Mapping[str, int]) -> Violations:

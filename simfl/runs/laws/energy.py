@@ -58,7 +58,9 @@ def power(records: Records) -> Violations:
         spent = list(_spent(part, away[part["client"]]))
         low, high = _while_polled(draw) if polled else (draw, draw)
         least = [sum(low[phase] * s for phase, s in phases.items()) for phases in spent]
-        most = [sum(high[phase] * s for phase, s in phases.items()) for phases in spent]
+        most = least
+        if polled:
+            most = [sum(high[phase] * s for phase, s in phases.items()) for phases in spent]
         waits_s = 0.0 if part["upload_end_s"] is None else part["t"] - part["upload_end_s"]
         slack_j = 1e-9 * (1 + max(most))
         top_j = [joules + draw["idle"] * waits_s + slack_j for joules in most]
@@ -126,6 +128,8 @@ def _spent(part: Row, away: list[tuple[float, float]]) -> Iterator[dict[str, flo
 
 def _overlap(start: float, stop: float, away: list[tuple[float, float]]) -> float:
     """Return how long of the time from `start` to `stop` it was away; `away` is in order."""
+    if not away:  # as mostly
+        return 0.0
     first = bisect(away, start, key=lambda period: period[1])
     after = bisect_left(away, stop, first, key=lambda period: period[0])
     return sum(max(min(stop, back) - max(start, left), 0.0) for left, back in away[first:after])
