@@ -100,7 +100,7 @@ def _told(runs: "Sequence[tuple[str, Estimate]]") -> str:
     """Return what the seeds of a variant are, what becomes of those there, what the others take."""
     fates = Counter(fate for fate, _ in runs if fate)
     first = runs[0][1]
-    counted = f"{formats.plural(first.rounds, 'round')} each"
+    counted = f"{'about ' * first.about}{formats.plural(first.rounds, 'round')} each"
     rounds = counted if first.counted else "unknown how many rounds"
     parts = [formats.plural(len(runs), "seed"), rounds]
     parts += [f"{count} {fate}" for fate, count in fates.items()]

@@ -71,6 +71,36 @@ class Privacy:
         """Return whether so many `updates` of a client spend more, rounding aside."""
         return self.of(updates) > epsilon * (1 + ROUNDING)
 
+    def most_within(self, epsilon: float, most: int) -> int:
+        """Return how many updates of a client spend no more than `epsilon`; `most`, if as many do.
+
+        One at least, whatever it spends.
+        """
+        within, beyond = 1, most + 1
+        while beyond - within > 1:
+            middle = min(2 * within, (within + beyond) // 2)  # few are asked about most often
+            within, beyond = (within, middle) if self.exceeds(middle, epsilon) else (middle, beyond)
+        return within
+
+
+def rounds_until(updates: int, rate: float, clients: int) -> int:
+    """Return after how many rounds so many `updates` of some client have counted, in the median.
+
+    Args:
+        updates: of one client.
+        rate: the chance with which each client's counts in a round, by itself.
+        clients: how many there are.
+    """
+    from scipy.special import betainc
+
+    few, enough = updates - 1, updates if rate >= 1 else math.ceil(updates / rate) + 1
+    while enough - few > 1:
+        rounds = (few + enough) // 2
+        one = betainc(updates, rounds - updates + 1, rate)  # of one client as many have counted
+        reached = -math.expm1(clients * math.log1p(-one)) if one < 1 else 1.0
+        few, enough = (few, rounds) if reached >= 0.5 else (rounds, enough)
+    return enough
+
 
 @lru_cache(KEPT)
 def gaussian_epsilon(noise_multiplier: float, rounds: int, delta: float) -> float:

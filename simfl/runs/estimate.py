@@ -7,6 +7,7 @@ from simfl.build.shared_data import key_to_share
 from simfl.components.datasets.base import Dataset
 from simfl.core.component import overrides
 from simfl.core.work import Plan
+from simfl.runs.privacy import rounds_within
 from simfl.scenario.scenario import Scenario
 
 FLOPS, STEP_S = 6e10, 3e-4
@@ -27,6 +28,8 @@ PACKED = 1 / 4
 """Share of its bytes that a compressed log has, or less."""
 ROUNDS = 100
 """Rounds that are reckoned with where a run ends by something else, after nobody knows how many."""
+MOST_ROUNDS = 10**9
+"""More are not looked for that privacy would end."""
 SAMPLES, SAMPLES_EACH = 60_000, 600
 """Samples of a data set that tells only when it is loaded: so many, or so many per client."""
 JUDGED = 1 / 6
@@ -43,13 +46,14 @@ class Estimate:
 
     Attributes:
         rounds: until it ends; `ROUNDS` of them, where it ends by something else.
-        counted: whether it ends by that number of rounds, at the latest.
+        counted: whether it ends by that number of rounds, at the latest, or about so many.
         host_s: host seconds on one core.
         training_s: of these, those of training, which several cores may share.
         together: updates that are trained at once, at most.
         memory_bytes: of its process.
         disk_bytes: of its folder.
         shared_bytes: of its memory, that of a data set which runs side by side have together.
+        about: whether privacy ends it, after about so many rounds.
     """
 
     rounds: int
@@ -60,6 +64,7 @@ class Estimate:
     memory_bytes: float
     disk_bytes: float
     shared_bytes: float = 0.0
+    about: bool = False
 
     def lasts_s(self, cores: int) -> float:
         """Return the host seconds from its begin to its end, on so many cores.
@@ -85,8 +90,10 @@ def estimate(
         log: what is recorded, see `Options`.
         compress_log: whether that is compressed.
     """
-    counted = scenario.rounds.stop.rounds is not None
-    rounds = scenario.rounds.stop.rounds or ROUNDS
+    limit = scenario.rounds.stop.rounds
+    private = rounds_within(scenario, limit or MOST_ROUNDS)
+    counted, rounds = (limit or private) is not None, private or limit or ROUNDS
+    about = private is not None
     updates = scenario.rounds.policy.counted(scenario.rounds.clients)
     together = min(updates, scenario.devices)
     participations = rounds * scenario.rounds.policy.cohorts * together
@@ -104,6 +111,7 @@ def estimate(
         memory_bytes=process,
         disk_bytes=disk,
         shared_bytes=shared,
+        about=about,
     )
     if time_only:  # it loads the data, too: for who holds how much of what
         return of_clock

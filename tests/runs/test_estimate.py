@@ -12,7 +12,7 @@ from simfl.components.optimizers.sgd import Sgd
 from simfl.runs.estimate import PROCESS_BYTES, estimate
 from simfl.runs.job import jobs
 from simfl.runs.many import cores_each, planned, shared_bytes
-from tests.tiny import TINY
+from tests.tiny import TINY, RunTiny
 
 
 def scenario(**changes: Any) -> Scenario:
@@ -182,3 +182,25 @@ def test_a_round_of_an_asynchronous_policy_is_one_aggregation() -> None:
         for name in ("synchronous", "fedasync")
     }
     assert costs["fedasync"] < costs["synchronous"] / 2
+
+
+def test_privacy_that_ends_a_run_is_reckoned_with(run_tiny: RunTiny) -> None:
+    """`--dry-run` told of a hundred rounds, or of all that `rounds.stop` allows."""
+    noisy = {"name": "dp_fedavg", "clip": 1.0, "noise_multiplier": 3.0, "delta": 1e-3}
+    changes = {"aggregation": noisy, "rounds.stop": {"epsilon": 8, "rounds": 900}}
+    told = {
+        clients: estimate(scenario(**changes, **{"rounds.clients": clients})) for clients in (2, 8)
+    }
+    assert all(cost.about and cost.counted for cost in told.values())
+    everybody = run_tiny({**changes, "rounds.clients": 8}, Options(time_only=True))
+    assert everybody.summary["finished"] == "epsilon"
+    assert told[8].rounds == len(everybody.rounds)
+    seeds = [
+        len(
+            run_tiny({**changes, "rounds.clients": 2, "seed": seed}, Options(time_only=True)).rounds
+        )
+        for seed in range(3)
+    ]
+    assert min(seeds) / 1.5 < told[2].rounds < 1.5 * max(seeds)
+    few = estimate(scenario(**{**changes, "rounds.stop": {"epsilon": 8, "rounds": 9}}))
+    assert (few.rounds, few.about) == (9, False)
