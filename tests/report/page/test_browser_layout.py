@@ -53,6 +53,18 @@ def test_long_names_and_short_values_fit_a_phone(tmp_path: Path) -> None:
     assert read(page, play, tmp_path, 360) == {"cut": 0, "lines": [1]}
 
 
+def test_to_which_target_a_column_is_can_be_seen_on_a_phone(tmp_path: Path) -> None:
+    """Above energies stood nothing: `to 30%` was in the middle of columns further right."""
+    curves = [0.4, 0.6], [0.5, 0.7]
+    runs = [made_run(tmp_path, "v", seed, own, targets=(0.55,)) for seed, own in enumerate(curves)]
+    page = write_report(runs, tmp_path / "written.html")
+    play = """return [...document.querySelectorAll("th.span")].map(th => {
+      const box = th.closest(".scroll").getBoundingClientRect(), head = th.getBoundingClientRect();
+      const words = th.firstElementChild.getBoundingClientRect();
+      return head.left + words.width + 20 > box.right || words.right <= box.right;});"""
+    assert set(read(page, play, tmp_path, 480)) == {True}
+
+
 def test_a_wide_table_of_two_factors_says_in_sight_what_it_shows(tmp_path: Path) -> None:
     runs = []
     for clients in range(5, 13):
