@@ -13,7 +13,7 @@ from simfl.core.words import of_number
 from simfl.report import forked, formats
 from simfl.report.charts import curves
 from simfl.report.charts.embedded import embedded, island
-from simfl.report.page.answer.headline import headline
+from simfl.report.page.answer.headline import paragraphs
 from simfl.report.page.factors import factors
 from simfl.report.page.notes import USUAL, notes
 from simfl.report.page.origins import origins
@@ -56,7 +56,7 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
             *forked.told(runs),
         ],
         facts=_facts(runs, groups),
-        answer=headline(groups),
+        answer=paragraphs(groups),
         notes=[(head, text, head not in USUAL) for head, text in notes(groups)],
         results=tables,
         reading=reading,

@@ -9,7 +9,7 @@ import pytest
 from simfl import run
 from simfl.report import formats
 from simfl.report.comparison.forms import as_table
-from simfl.report.page.answer.headline import headline
+from simfl.report.page.answer.headline import headline, paragraphs
 from simfl.report.page.answer.pace import pace
 from simfl.report.page.answer.race import race
 from simfl.report.page.answer.standings import Standing
@@ -224,6 +224,21 @@ def test_the_headlines_accuracy_is_told_from_the_tables(tmp_path: Path) -> None:
     assert tables[0].rows[0][1].text == "10.00%"
 
 
+def test_each_target_has_a_paragraph(tmp_path: Path) -> None:
+    """Of three targets all was said in one, of thirteen lines; and of none which one `it` was."""
+    groups = {
+        name: [made_run(tmp_path, name, seed, of, targets=(0.3, 0.6, 0.9)) for seed, of in curves]
+        for name, curves in (
+            ("a", ((0, [0.4, 0.2]), (1, [0.4, 0.5]), (2, [0.4, 0.5]))),
+            ("b", ((0, [0.2, 0.4]), (1, [0.2, 0.4]), (2, [0.4, 0.7]))),
+        )
+    }
+    first, second, third = paragraphs(groups)
+    assert first[-1] == "Short of 30% again at the end: a with 1 of 3 seeds."
+    assert second == ["60% was not reached with most seeds; b reached it with 1 of 3."]
+    assert third[0].startswith("Nobody reached 90%; ")
+
+
 @pytest.mark.parametrize(
     ("samples", "last", "told"),
     [(0, 0.694, False), (0, 0.69, True), (100, 0.66, False), (100, 0.65, True), (100, 0.75, False)],
@@ -244,13 +259,13 @@ def test_who_is_short_of_a_target_again_at_the_end_is_told(tmp_path: Path) -> No
     fell = [made_run(tmp_path, "fell", seed, down) for seed in (0, 1)]
     some = [made_run(tmp_path, "some", seed, of) for seed, of in ((0, up), (1, down))]
     going = [made_run(tmp_path, "going", 0, down, finished=False)]
-    assert headline({"fell": fell})[1:] == ["Its last model is short of that again (40.00%)."]
+    assert headline({"fell": fell})[1:] == ["Its last model is short of 70% again (40.00%)."]
     assert headline({"some": some})[1:] == [
-        "Its last model is short of that again with 1 of 2 seeds."
+        "Its last model is short of 70% again with 1 of 2 seeds."
     ]
     assert len(headline({"steady": steady})) == len(headline({"going": going})) == 1
     told = headline({"steady": steady, "fell": fell, "some": some, "going": going})
-    assert told[-1] == "Short of it again at the end: fell (40.00%) and some with 1 of 2 seeds."
+    assert told[-1] == "Short of 70% again at the end: fell (40.00%) and some with 1 of 2 seeds."
 
 
 def test_who_trained_nothing_is_not_said_to_have_failed(tmp_path: Path) -> None:

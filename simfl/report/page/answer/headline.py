@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 from simfl.core.target import metric_of
 from simfl.report import formats
@@ -19,25 +19,30 @@ from simfl.runs.results.several import all_targets, can_reach, have_accuracy
 
 def headline(groups: Groups) -> list[str]:
     """Return the answer, in a few sentences."""
+    return [*chain.from_iterable(paragraphs(groups))]
+
+
+def paragraphs(groups: Groups) -> list[list[str]]:
+    """Return the sentences of the answer, those about one target together."""
     runs = all_runs(groups)
     asked = [target for target in all_targets(runs) if can_reach(runs, target)]
     met = [target for target in asked if any(run.reached(target) for run in runs)]
     if not (met or any(run.n_rounds for run in runs)):
         ended = all(run.finished for run in runs)
-        return ["No round ended." if ended else "No round has ended yet."]
+        return [["No round ended." if ended else "No round has ended yet."]]
     if not (asked or have_accuracy(runs)):
-        return [*least_error(groups), *pace(groups)]
+        return [[*least_error(groups), *pace(groups)]]
     unmet = [target_text(target) for target in asked if target not in met]
     missed = formats.listed(unmet, last="or") if unmet else ""
-    sentences = [sentence for own in _by_metric(met) for sentence in _race_to(own, groups)]
+    told = [own for targets in _by_metric(met) for own in _race_to(targets, groups)]
     if not have_accuracy(runs):
         missing = [f"{_nobody(groups)} {missed}."] if missed else []
-        return [*sentences, *missing, *least_error(groups)]
+        return [own for own in (*told, missing, least_error(groups)) if own]
     if missed or not met:
         may = _who_may_reach(1.0, groups)
         never = f"{_nobody(may)} {missed}; the " if missed else "The "
-        sentences.append(f"{never}best accuracy of any round was {best_accuracy(may)}.")
-    return sentences
+        told.append([f"{never}best accuracy of any round was {best_accuracy(may)}."])
+    return told
 
 
 def _by_metric(targets: Sequence[float]) -> list[list[float]]:
@@ -45,21 +50,21 @@ def _by_metric(targets: Sequence[float]) -> list[list[float]]:
     return [list(own) for _, own in groupby(targets, metric_of)]
 
 
-def _race_to(targets: Sequence[float], groups: Groups) -> list[str]:
+def _race_to(targets: Sequence[float], groups: Groups) -> list[list[str]]:
     """Say who reached targets of one metric; of those below one that most did, the table has all.
 
     Args:
         targets: that somebody reached, the easiest first.
         groups: the runs, by variant.
     """
-    sentences = list[str]()
+    told = list[list[str]]()
     for target in reversed(targets):
         may = _who_may_reach(target, groups)
         ranked = standings(may, target)
-        sentences = [*race(ranked, target), *relapses(may, target), *sentences]
+        told.insert(0, [*race(ranked, target), *relapses(may, target)])
         if not math.isinf(ranked[0].time_s.middle):
             break
-    return sentences
+    return told
 
 
 def _who_may_reach(target: float, groups: Groups) -> Groups:

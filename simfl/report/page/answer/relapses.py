@@ -9,6 +9,7 @@ from simfl.core.target import metric_of
 from simfl.core.types import Floats
 from simfl.report.comparison.cells import TEXT
 from simfl.report.page.answer.best import named
+from simfl.runs.results.column import target_text
 from simfl.runs.results.grouping import Groups
 from simfl.runs.results.result import RunResult
 
@@ -31,9 +32,10 @@ def relapses(groups: Groups, target: float) -> list[str]:
         seeds = f"with {len(short)} of {len(runs)} seeds"
         what = f"({_last(short, target)})" if len(short) == len(runs) else seeds
         if len(groups) == 1:
-            return [f"Its last model is short of that again {what}."]
+            return [f"Its last model is short of {target_text(target)} again {what}."]
         told.append(f"{name} {what}")
-    return [f"Short of it again at the end: {named(told, len(groups))}."] if told else []
+    again = f"Short of {target_text(target)} again at the end"
+    return [f"{again}: {named(told, len(groups))}."] if told else []
 
 
 def _judged(run: RunResult, target: float) -> Floats:
