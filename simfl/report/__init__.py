@@ -4,8 +4,8 @@
   return `results`, which show themselves.
 - Pictures: a `page` has `charts` with `axes` of `measures`, `plot` makes `figures` for papers, and
   a `timeline` is for Perfetto; a `calibration_picture` shows how well a calibration fits.
-- Text, a `text_page` of some `width`, with numbers in `formats`: a `comparison`, an `explanation`,
-  a `client_evaluation` and `client_differences` of two, a `fleet`, a `partition`.
+- Text, a `text_page` of some `width` with `text_columns`, numbers in `formats`: a `comparison`, an
+  `explanation`, a `client_evaluation` and `client_differences` of two, a `fleet`, a `partition`.
 - `caveats` are what makes numbers other than they look; that runs are `forked` is told, too.
 """
 

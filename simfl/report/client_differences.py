@@ -6,7 +6,6 @@ from typing import Any
 
 from simfl.core.costs import Unit
 from simfl.report.comparison.cells import difference_text
-from simfl.report.comparison.columns import fitting
 from simfl.report.comparison.forms import facts
 from simfl.report.comparison.legend import legend_of_differences, legend_of_many, legend_of_seeds
 from simfl.report.text_page import TextPage
@@ -30,8 +29,7 @@ def as_text(evaluations: Sequence[ClientEvaluation], baseline: str) -> str:
         models = "fine-tuned models" if fine_tuned else "final models"
         title = f"{variant}, {measure} of the {models} by client: difference from {baseline}"
         page.line(textwrap.fill(title, page.width))
-        for columns in fitting(_columns(own, measure), page.width):
-            page.table(columns)
+        page.tables(_columns(own, measure))
     figures = [figure for difference in differences for figure in difference.of.values()]
     told = [*legend_of_differences(figures, baseline), *legend_of_many(figures)]
     there = {baseline, *(difference.variant for difference in differences)}

@@ -30,10 +30,10 @@ def as_text(evaluation: ClientEvaluation) -> str:
             spread.mean, spread.pooled, spread.std, spread.worst_tenth, spread.best_tenth
         )  # fmt: skip
         rows.append((spread.whom, formats.count(spread.clients), *map(shown, numbers)))
-    page.table(list(zip(*rows, strict=True)))
+    page.tables(list(zip(*rows, strict=True)))
     if evaluation.fine_tuning is not None:
         page.line(textwrap.fill(_how(evaluation.fine_tuning), page.width))
-        page.table(_fine_tuned(evaluation, shown))
+        page.tables(_fine_tuned(evaluation, shown))
     return f"{textwrap.fill(line, page.width)}\n{page}".strip("\n")
 
 
@@ -48,11 +48,11 @@ def over_seeds(evaluations: Sequence[ClientEvaluation]) -> str:
         page.line(
             textwrap.fill(f"{line}; ± is the sample standard deviation over seeds", page.width)
         )
-        page.table(_figures([evaluation.spreads for evaluation in own], _shown(first)))
+        page.tables(_figures([evaluation.spreads for evaluation in own], _shown(first)))
         if first.fine_tuning is not None:
             how = f"{_how(first.fine_tuning, of_one=False)}; in brackets a 95% interval over seeds"
             page.line(textwrap.fill(how, page.width))
-            page.table(_fine_tuned_figures(own))
+            page.tables(_fine_tuned_figures(own))
     return str(page).strip("\n")
 
 

@@ -1,8 +1,10 @@
 """Text for a terminal: tables and sentences of its width, without colours or markup."""
 
 import io
+import textwrap
 from collections.abc import Sequence
 
+from simfl.report.text_columns import fitting, longest, table_width, width_of
 from simfl.report.width import text_width
 
 
@@ -46,6 +48,18 @@ class TextPage:
         for row in list(zip(*columns, strict=True))[1:]:
             table.add_row(*row)
         self._console.print(table)
+
+    def tables(self, columns: Sequence[Sequence[str]], title: str = "") -> None:
+        """Add a table as several that are no wider than the page, so that no cell need be broken.
+
+        Args:
+            columns: as of `table`; heads may be broken between words.
+            title: stands above the first, and says of the others that they continue it.
+        """
+        for number, shown in enumerate(fitting(columns, self.width)):
+            if table_width(max(map(longest, column)) for column in shown) > self.width:
+                shown = [[textwrap.fill(c[0], width_of(c)), *c[1:]] for c in shown]
+            self.table(shown, f"{title}, continued" if number and title else title or None)
 
     def line(self, text: str) -> None:
         """Add a line, or several where it is too long for one."""

@@ -11,6 +11,8 @@ from simfl import Scenario, run
 from simfl.cli import main
 from simfl.errors import InputError
 from simfl.report.client_differences import as_text
+from simfl.report.client_evaluation import as_text as alone
+from simfl.report.client_evaluation import over_seeds
 from simfl.runs.client_differences import client_differences
 from simfl.runs.client_evaluation import ClientEvaluation
 from simfl.runs.evaluate import evaluate
@@ -72,6 +74,18 @@ def test_a_group_called_heard_is_not_who_was_heard(tmp_path: Path) -> None:
     whom = ["everybody", "group heard", "group everybody", "heard", "never heard"]
     assert [[spread.whom for spread in own.spreads] for own in found] == [whom, whom]
     assert [difference.whom for difference in client_differences(found, "a")] == whom[:3]
+
+
+def test_its_tables_break_no_number(
+    evaluations: list[ClientEvaluation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`12.5% ±` stood above `1.5%`, and `everybo` above `dy`."""
+    monkeypatch.setenv("COLUMNS", "50")
+    for text in (alone(evaluations[0]), over_seeds(evaluations)):
+        lines = text.splitlines()
+        assert max(map(len, lines)) <= 50
+        assert not [line for line in lines if line.endswith("±")]
+        assert sum(line.startswith(" everybody ") for line in lines) >= 4
 
 
 def test_what_is_judged_by_another_measure_has_no_difference(

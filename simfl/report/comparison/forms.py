@@ -5,15 +5,14 @@ import io
 import json
 import math
 import re
-import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from simfl.report.caveats.headings import NAMED, NOT_MEANT, caveats
 from simfl.report.caveats.side_by_side import LARGER, MUCH_LARGER
-from simfl.report.comparison.columns import fitting, folded, longest, table_width, width_of
 from simfl.report.comparison.legend import legend
 from simfl.report.comparison.sections import Section, sections
+from simfl.report.text_columns import folded
 from simfl.report.text_page import TextPage
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.results.column import Column
@@ -62,12 +61,9 @@ def _sentence(heading: str, text: str) -> str:
 def as_table(comparison: Comparison) -> str:
     """Return aligned text; tables wider than the terminal are cut, and long names folded."""
     page = TextPage()
-    wholes = (_named_shortly(whole, page.width // 3) for whole in sections(comparison))
-    for part in (piece for whole in wholes for piece in _fitting(whole, page.width)):
-        columns = part.columns
-        if table_width(max(map(longest, column)) for column in columns) > page.width:
-            columns = [[textwrap.fill(c[0], width_of(c)), *c[1:]] for c in columns]
-        page.table(columns, part.title)
+    for whole in sections(comparison):
+        part = _named_shortly(whole, page.width // 3)
+        page.tables(part.columns, part.title)
     for line in _below(comparison):
         page.line(line)
     return str(page)
@@ -77,13 +73,6 @@ def _named_shortly(part: Section, width: int) -> Section:
     """Return `part` with the names in its first column folded to `width`, or a head's."""
     width = max(width, len(part.heads[0]))
     return Section(part.title, part.heads, [[folded(n, width), *row] for n, *row in part.rows])
-
-
-def _fitting(part: Section, most: int) -> Iterator[Section]:
-    """Yield `part` in tables no wider than `most`, so that no cell need be broken."""
-    for number, shown in enumerate(fitting(part.columns, most)):
-        heads, *rows = [list(row) for row in zip(*shown, strict=True)]
-        yield Section(f"{part.title}, continued" if number else part.title, heads, rows)
 
 
 def as_markdown(comparison: Comparison) -> str:

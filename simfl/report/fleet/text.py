@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from simfl.components.availability.week import in_words
 from simfl.report import formats
 from simfl.report.axes import Unit
-from simfl.report.comparison.columns import fitting, folded, longest, table_width
 from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
+from simfl.report.text_columns import fitting, folded, longest, table_width
 from simfl.report.text_page import TextPage
 
 _RATES: tuple[Unit, ...] = (
