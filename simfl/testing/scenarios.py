@@ -115,7 +115,14 @@ ATTACKS: st.SearchStrategy[Any] = st.sampled_from(
     ]
 )
 WORKLOADS: st.SearchStrategy[Any] = st.sampled_from(
-    ["full", "full", "partial_epochs", "coreset", {"name": "coreset", "method": "random"}]
+    [
+        "full",
+        "full",
+        "partial_epochs",
+        "random_epochs",
+        "coreset",
+        {"name": "coreset", "method": "random"},
+    ]
 )
 OPTIMIZERS: st.SearchStrategy[Any] = st.sampled_from(
     ["sgd", {"name": "sgd", "lr": 0.1, "momentum": 0.5}, {"name": "adam", "lr": 0.01}]

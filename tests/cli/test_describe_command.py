@@ -121,7 +121,8 @@ def test_components_of_several_kinds_are_described_one_by_one(
     [
         (
             "FedProx",
-            "`simfl describe workloads partial_epochs`, `simfl describe training.proximal`",
+            "`simfl describe workloads partial_epochs`, `simfl describe workloads random_epochs`, "
+            "`simfl describe training.proximal`",
         ),
         ("fedavg-ds", "`simfl describe workloads full`"),
         ("qsgd", "`simfl describe compressors quantize`"),

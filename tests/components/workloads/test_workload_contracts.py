@@ -12,6 +12,7 @@ from simfl.testing.workloads import WorkloadContract
 TRAITS = {
     "full": {"overruns": True},
     "fedsae": {"overruns": True, "nominal": False},
+    "random_epochs": {"overruns": True, "nominal": False},
 }
 globals().update(suites(WorkloadContract, workloads, TRAITS))
 

@@ -1,5 +1,7 @@
 """Workloads: the oracles of docs/algorithms.md (B.2, B.3), and that a plan ends by the deadline."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -139,6 +141,33 @@ def test_what_is_planned_fits_and_one_sample_more_would_not(
             chosen.extra_units,
         )  # fmt: skip
         assert chosen.coreset_size == m or not asked.fits(asked.units(more))
+
+
+@pytest.mark.parametrize("steps", [None, 5])
+def test_random_work_is_equally_likely_from_the_least_to_all(steps: int | None) -> None:
+    """FedNova's 2 to 5; each participation has a seed of its own."""
+    workload = workloads.parse({"name": "random_epochs", "min": 2})
+    asked = [replace(assignment(1, 1, 10, 5, steps=steps), rng_seed=n) for n in range(2000)]
+    plans = [workload.plan(task) for task in asked]
+    assert plans == [workload.fresh().plan(task) for task in asked]
+    amounts = [Plan(n) if steps is None else Plan(steps=n) for n in range(2, 6)]
+    assert [plans.count(amount) for amount in amounts] == pytest.approx([500] * 4, abs=100)
+
+
+def test_a_share_of_stragglers_does_random_work_and_the_others_all() -> None:
+    """FedProx's 90%, of which a tenth happen to do all of ten epochs."""
+    workload = workloads.parse({"name": "random_epochs", "share": "90%"})
+    asked = [replace(assignment(1, 1, 10), rng_seed=n) for n in range(2000)]
+    plans = [workload.plan(task) for task in asked]
+    assert plans.count(Plan(10)) == pytest.approx(2000 * (0.1 + 0.09), abs=100)
+    assert plans.count(Plan(1)) == pytest.approx(2000 * 0.09, abs=60)
+
+
+def test_more_random_epochs_than_all_are_refused() -> None:
+    workload = workloads.parse({"name": "random_epochs", "min": 2})
+    [told] = workload.objections(circumstances())
+    assert told == "workload 'random_epochs': `min` is 2, but `epochs` only 1"
+    assert not [*workload.objections(circumstances(counts_steps=True))]
 
 
 def test_coreset_needs_epochs() -> None:
