@@ -1,5 +1,6 @@
 """From a scenario to a simulation that is ready to run: the only file that knows every floor."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.build.clients_judge import judge_by_clients
 from simfl.build.data import Unfit, federate
 from simfl.build.endings import endless
 from simfl.build.fleet import draw_fleet
@@ -23,8 +25,10 @@ from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.coordinators.training import TrainingCoordinator
 from simfl.coordinators.update_path import UpdatePath
 from simfl.core.blame import blaming
+from simfl.core.evaluation import Evaluation
 from simfl.core.readonly import read_only
 from simfl.core.seeds import Seeds
+from simfl.core.types import Params
 from simfl.errors import InputError, ScenarioError
 from simfl.scenario.checks import complaints, refusal
 from simfl.scenario.parts.device_rows import samples_told
@@ -142,15 +146,7 @@ class Builder:
         trained, frozen = initial_model(scenario, self.seeds)
         task = replace(self.task, frozen=frozen)
         self.executor.start(task)
-        clients, judged_on = self._data
-        if scenario.evaluation.on == "train":
-            judged_on = clients.everybodys()
-        model = GlobalModel(
-            trained,
-            facts.tensors,
-            judge(self.executor, judged_on, facts, scenario, self.seeds),
-            partial(model_file, task),
-        )
+        model = GlobalModel(trained, facts.tensors, self._judge(), partial(model_file, task))
         path = UpdatePath(
             training.compression.fresh(),
             training.filter.fresh(),
@@ -159,6 +155,15 @@ class Builder:
         return TrainingCoordinator(
             choosing, self.executor, aggregator, model, path, self.settings.nominal
         )
+
+    def _judge(self) -> Callable[[Params], Evaluation]:
+        """Return what judges models, on what the scenario says."""
+        (clients, judged_on), on = self._data, self.scenario.evaluation.on
+        if on == "clients":
+            return judge_by_clients(self.executor, clients, self.model, self.scenario)
+        if on == "train":
+            judged_on = clients.everybodys()
+        return judge(self.executor, judged_on, self.model, self.scenario, self.seeds)
 
     def _learnt_from(self, classes: int) -> ClientData:
         """Return who trains on what, right or wrong."""

@@ -56,8 +56,7 @@ def judge(
     """
     import torch
 
-    if problems := [*_unfit(samples, facts, scenario)]:
-        raise refusal(scenario, problems)
+    require_fit(samples, facts, scenario)
     if facts.batch_norm:  # files are often sorted by class
         order = seeds.stream("judged").permutation(len(samples))
         samples = Samples(samples.x[order], samples.y[order])
@@ -72,6 +71,16 @@ def judge(
         return quality
 
     return evaluate
+
+
+def require_fit(samples: Samples, facts: ModelFacts, scenario: Scenario) -> None:
+    """Refuse samples to judge models on that there are none of, or that do not suit the model.
+
+    Raises:
+        ScenarioError: they do not; says where that was decided.
+    """
+    if problems := [*_unfit(samples, facts, scenario)]:
+        raise refusal(scenario, problems)
 
 
 def _unfit(samples: Samples, facts: ModelFacts, scenario: Scenario) -> Iterator[Objection]:

@@ -53,10 +53,11 @@ class RoundRow:
     discarded: int = 0
     """Updates that were not finite."""
     accuracy: float | None = None
-    """Share of right answers of the new model (None: not evaluated in this round, or the loss knows
-    no right answers)."""
+    """Share of right answers of the new model; with `evaluation.on: clients` the mean over clients
+    (None: not evaluated in this round, or the loss knows no right answers)."""
     loss: float | None = None
-    """Mean loss of the new model per sample, on the samples that accuracy is measured on."""
+    """Mean loss of the new model per sample, on the samples that accuracy is measured on; with
+    `evaluation.on: clients` the mean over clients of theirs."""
     train_loss: float | None = None
     """Mean of the participants' mean training losses, clients alike (of one with several updates
     that of the last)."""

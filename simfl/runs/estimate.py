@@ -121,7 +121,8 @@ def estimate(
     samples_each = max(scenario.data.partition.samples_each(total, scenario.devices), 1)
     batch = training.batch_size
     plan = Plan.nominal(training.epochs or 0, training.steps)
-    judged = (rounds / scenario.evaluation.every + scenario.evaluation.initial) * total * JUDGED
+    share = scenario.data.local_validation if scenario.evaluation.on == "clients" else JUDGED
+    judged = (rounds / scenario.evaluation.every + scenario.evaluation.initial) * total * share
     rate, step_s = FLOPS, STEP_S
     if facts.stacked:
         rate, step_s = STACKED_FLOPS, STACKED_STEP_S

@@ -1,7 +1,7 @@
 """How well a run's final model serves each client: what `simfl evaluate` does."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from numbers import Integral
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.build.builder import Builder
+from simfl.build.clients_judge import judged
 from simfl.components.datasets.clients import OnDemand
 from simfl.coordinators.base import MODEL
-from simfl.core.blame import blaming_code_of
 from simfl.core.evaluation import Evaluation
 from simfl.core.files import failure
 from simfl.core.types import Floats, Params
@@ -72,12 +72,14 @@ def evaluate(
         task, data = replace(builder.task, frozen=frozen), builder.federation
         executor.start(task if how is None else alone(task))
         clients = np.flatnonzero(data.sizes if how is None else data.validation_sizes).tolist()
-        judged = [_judged(builder, ((client, model) for client in clients))]
+        models = [iter([(client, model) for client in clients])]
         if how is not None:
-            judged.append(
-                _judged(builder, fine_tuned(executor, model, clients, how, builder.seeds))
-            )
-    table = _table(run, data.names, *judged)
+            models.append(fine_tuned(executor, model, clients, how, builder.seeds))
+        qualities = [
+            {client: (samples, quality) for client, samples, quality in judged(executor, data, of)}
+            for of in models
+        ]
+    table = _table(run, data.names, *qualities)
     return ClientEvaluation(run, table, bool(data.validation_sizes.any()), how)
 
 
@@ -125,33 +127,10 @@ def _model(path: Path, task: "Task") -> tuple[Params, Params]:
     return flatten(module), flatten(module, frozen=True)
 
 
-def _judged(
-    builder: Builder, models: Iterable[tuple[int, Params]]
-) -> dict[int, tuple[int, Evaluation]]:
-    """Return on how many samples each client was judged, and how good its model is for it.
-
-    Args:
-        builder: of the run.
-        models: of each client, `(p,)`.
-    """
-    import torch
-
-    executor, data = builder.executor, builder.federation
-    task = executor.task
-    judged = {}
-    for client, model in models:
-        with blaming_code_of((task.model, task.training.loss), "judging the model"):
-            own = data.validation([client])
-            rows = torch.from_numpy(own.rows[0])
-            quality = executor.evaluate(task, model, own.x[rows], own.y[rows])
-            judged[client] = len(rows), quality
-    return judged
-
-
 def _table(
     run: RunResult,
     called: NDArray[np.str_] | None,
-    judged: Mapping[int, tuple[int, Evaluation]],
+    before: Mapping[int, tuple[int, Evaluation]],
     tuned: Mapping[int, tuple[int, Evaluation]] | None = None,
 ) -> "pd.DataFrame":
     """Return a row per client: how good the model is for it, and its fine-tuned one.
@@ -159,24 +138,24 @@ def _table(
     Args:
         run: the run.
         called: `(devices,)` what the data set calls each (None: nothing).
-        judged: by client, on how many samples and how good the model is.
+        before: by client, on how many samples and how good the model is.
         tuned: its fine-tuned one likewise.
     """
     import pandas as pd
 
     names, firsts = zip(*run.groups, strict=True)
-    clients = np.array(list(judged))
+    clients = np.array(list(before))
     counted = np.full(run.devices, -1) if run.log == "none" else run.participations
     columns: dict[str, Any] = {
         "client": clients,
         **({} if called is None else {"name": called[clients].tolist()}),
         "group": [names[place - 1] for place in np.searchsorted(firsts, clients, side="right")],
         "participations": counted[clients],
-        "samples": [samples for samples, _ in judged.values()],
-        **_columns([quality for _, quality in judged.values()]),
+        "samples": [samples for samples, _ in before.values()],
+        **_columns([quality for _, quality in before.values()]),
     }
     if tuned is not None:
-        columns |= _columns([tuned[client][1] for client in judged], "fine_tuned_")
+        columns |= _columns([tuned[client][1] for client in before], "fine_tuned_")
     return pd.DataFrame(columns)
 
 

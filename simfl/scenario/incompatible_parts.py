@@ -35,11 +35,8 @@ def incompatible_parts(scenario: Experiment, facts: Circumstances) -> Iterator[O
         yield from _of_edges(scenario)
     yield from _of_targets(scenario)
     yield from _of_tune(scenario)
-    if facts.trains and facts.deals_itself and scenario.evaluation.on == "train":
-        yield (
-            ("evaluation", "on"),
-            f"data set {facts.dataset!r} makes a client's samples only when it trains; use test",
-        )
+    if facts.trains:
+        yield from _of_judging(scenario, facts)
     yield from _of_energy(scenario, facts)
     yield from _of_privacy(scenario)
     yield from _of_augmentation(scenario, facts)
@@ -98,6 +95,22 @@ def _of_edges(scenario: Experiment) -> Iterator[Objection]:
                 "clients share is a cell (`network.cells`), and its link to the cloud is the "
                 "policy's `uplink` and `downlink`",
             )
+
+
+def _of_judging(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
+    """Yield samples to judge models on that there are none of."""
+    on = scenario.evaluation.on
+    if facts.deals_itself and on != "test":
+        yield (
+            ("evaluation", "on"),
+            f"data set {facts.dataset!r} makes a client's samples only when it trains; use test",
+        )
+    elif on == "clients" and not scenario.data.local_validation:
+        yield (
+            ("evaluation", "on"),
+            "nobody keeps a sample aside to be judged on; give a share in `data.local_validation`, "
+            "such as 20%",
+        )
 
 
 def _of_targets(scenario: Experiment) -> Iterator[Objection]:

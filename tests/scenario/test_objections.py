@@ -117,6 +117,14 @@ CASES = {
         GOOD.replace(PICTURES, "data: {dataset: generated}") + "evaluation: {on: train}\n",
         "5:18: evaluation.on: data set 'generated' makes a client's samples only when it trains",
     ),
+    "no samples of clients' own": (
+        GOOD.replace(PICTURES, "data: {dataset: generated}") + "evaluation: {on: clients}\n",
+        "5:18: evaluation.on: data set 'generated' makes a client's samples only when it trains",
+    ),
+    "nothing kept aside": (
+        GOOD + "evaluation: {on: clients}\n",
+        "5:18: evaluation.on: nobody keeps a sample aside to be judged on; give a share in ",
+    ),
     "a loss for other targets": (
         GOOD.replace(PICTURES, "data: {dataset: synthetic_regression}").replace(
             "mlp", "{name: mlp, hidden: []}"

@@ -15,6 +15,12 @@ from simfl.runs.results.several import judged_on
 
 EXPERIMENT = (("data", "dataset"), ("data", "partition"), ("model",), ("fleet",), ("network",))
 """Paths of a scenario without which numbers of two are hardly of the same thing."""
+SAMPLES = {
+    "train": "training samples",
+    "test": "test samples",
+    "clients": "what each client keeps aside",
+}
+"""By `evaluation.on`, what models are judged on."""
 COURSE = ["end_s", *MOVED, "accuracy", "loss"]
 """Columns of `rounds.csv` in which runs that go different ways differ."""
 LARGER = 1.1
@@ -31,11 +37,12 @@ def unlike(groups: Groups) -> list[str]:
     told = []
     by_samples = owners({name: [judged_on(runs[0])] for name, runs in groups.items()})
     if len(by_samples) > 1:
-        train, test = (formats.listed(by_samples[on], FEW) for on in ("train", "test"))
-        told.append(
-            f"accuracy and loss are of training samples with {train}, of test samples with {test}: "
-            "they don't compare."
+        parts = (
+            f"of {what} with {formats.listed(by_samples[on], FEW)}"
+            for on, what in SAMPLES.items()
+            if on in by_samples
         )
+        told.append(f"accuracy and loss are {', '.join(parts)}: they don't compare.")
     firsts = [runs[0] for runs in groups.values()]
     if len({run.name for run in firsts}) > 1:
         differing = [

@@ -17,6 +17,8 @@ from simfl.runs.results.grouping import Groups, all_runs
 from simfl.runs.results.metric import PER_ROUND
 from simfl.runs.results.several import judged_on
 
+JUDGED_ON = {"train": "training ", "clients": "clients' "}
+"""By `evaluation.on`, what comes before the name of an accuracy that is not of test samples."""
 NAMES = {
     "accuracy": "accuracy",
     "terminal_accuracy": f"accuracy, last {TERMINAL_ROUNDS} rounds",
@@ -133,8 +135,8 @@ def head(groups: Groups, column: Column) -> str:
         return f"sooner than {column.versus}"
     judged = {*map(judged_on, all_runs(groups))}
     accuracy = column.metric.judges and column.metric.unit == "share"
-    trained = accuracy and judged == {"train"}
-    return f"{'training ' if trained else ''}{name_of(column)}"
+    of = JUDGED_ON.get(judged.pop(), "") if accuracy and len(judged) == 1 else ""
+    return f"{of}{name_of(column)}"
 
 
 def name_of(column: Column) -> str:

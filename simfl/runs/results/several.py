@@ -35,7 +35,7 @@ def untrained(runs: Iterable[RunResult]) -> bool:
 
 
 def judged_on(run: RunResult) -> str:
-    """Return which samples a run's accuracy and loss are of: test or train."""
+    """Return which samples a run's accuracy and loss are of: test, train or clients."""
     return str(run.written("evaluation", "on") or "test")
 
 

@@ -160,7 +160,11 @@ class Evaluation(Part):
         description="judge the model that the run begins with, too, before any training: as round "
         "0, at 0 s",
     )
-    on: Literal["test", "train"] = Field("test", description="which samples")
+    on: Literal["test", "train", "clients"] = Field(
+        "test",
+        description="which samples; clients: what each keeps aside (`data.local_validation`), the "
+        "mean over clients, each counting alike",
+    )
     targets: tuple[Target, ...] = Field(
         (),
         description="accuracies whose first crossing is reported, in (0, 1]; or a value of the "
