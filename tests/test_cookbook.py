@@ -76,6 +76,12 @@ def test_pages_are_listed() -> None:
     assert all(f"({page.name})" in index for page in PAGES[1:] if page.stem != "index")
 
 
+def test_a_scenario_that_is_in_the_repository_too() -> None:
+    committed = (DOCS.parent / "scenarios" / "personal_layers.yaml").read_text(encoding="utf-8")
+    scenario = next(blocks(DOCS / "cookbook" / "personal_layers.md"))
+    assert committed.endswith(scenario.text)
+
+
 def test_a_failing_command_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(AssertionError, match="gone"):

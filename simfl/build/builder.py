@@ -21,6 +21,7 @@ from simfl.build.settings import server_settings
 from simfl.components.datasets.clients import ClientData, Samples
 from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.coordinators.global_model import GlobalModel
+from simfl.coordinators.personal import PersonalParameters
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.coordinators.training import TrainingCoordinator
 from simfl.coordinators.update_path import UpdatePath
@@ -143,10 +144,17 @@ class Builder:
         holders = int(np.count_nonzero(self.federation.sizes))
         with blaming(aggregator, "learning of the run", told_as=InputError):
             aggregator.prepare(training.local(), holders, scenario.rounds.clients)
-        trained, frozen = initial_model(scenario, self.seeds)
+        initial, frozen, part = initial_model(scenario, self.seeds)
+        personal = None if part is None else PersonalParameters(part)
         task = replace(self.task, frozen=frozen)
         self.executor.start(task)
-        model = GlobalModel(trained, facts.tensors, self._judge(), partial(model_file, task))
+        model = GlobalModel(
+            initial,
+            facts.tensors,
+            self._judge(personal),
+            partial(model_file, task, part),
+            personal,
+        )
         path = UpdatePath(
             training.compression.fresh(),
             training.filter.fresh(),
@@ -156,11 +164,12 @@ class Builder:
             choosing, self.executor, aggregator, model, path, self.settings.nominal
         )
 
-    def _judge(self) -> Callable[[Params], Evaluation]:
-        """Return what judges models, on what the scenario says."""
+    def _judge(self, personal: PersonalParameters | None) -> Callable[[Params], Evaluation]:
+        """Return what judges models, on what the scenario says, each client's own if it has one."""
         (clients, judged_on), on = self._data, self.scenario.evaluation.on
         if on == "clients":
-            return judge_by_clients(self.executor, clients, self.model, self.scenario)
+            own = None if personal is None else personal.model_of
+            return judge_by_clients(self.executor, clients, self.model, self.scenario, own)
         if on == "train":
             judged_on = clients.everybodys()
         return judge(self.executor, judged_on, self.model, self.scenario, self.seeds)

@@ -19,24 +19,31 @@ from simfl.scenario.scenario import Scenario
 from simfl.training.executors.base import Executor
 
 if TYPE_CHECKING:
+    from simfl.training.personal import PersonalPart
     from simfl.training.task import Task
 
 
-def initial_model(scenario: Scenario, seeds: Seeds) -> tuple[Params, Params]:
+def initial_model(scenario: Scenario, seeds: Seeds) -> "tuple[Params, Params, PersonalPart | None]":
     """Return the parameters that the run begins with.
 
     Returns:
-        `(p,)` those that are trained, and `(f,)` those that are frozen.
+        `(p,)` those that are trained and sent, `(f,)` those that are frozen, and those of which
+        each device trains its own (None: there are none).
 
     Raises:
         ScenarioError: the scenario names a file for them, which does not hold them.
     """
     from simfl.training.flat import build, flatten
+    from simfl.training.personal import PersonalPart
 
     module = build(scenario.model, *scenario.inputs_and_outputs(), seeds.number("init"))
     if problems := set_weights(scenario, module):
         raise refusal(scenario, problems)
-    return flatten(module), flatten(module, frozen=True)
+    trained, frozen = flatten(module), flatten(module, frozen=True)
+    if not scenario.model.personal:
+        return trained, frozen, None
+    part = PersonalPart.of(module, scenario.model)
+    return part.shared_of(trained), frozen, part
 
 
 def judge(
@@ -111,13 +118,21 @@ def _reads_tokens(scenario: Scenario) -> bool:
     return reads_tokens(build(scenario.model, shape, classes), shape)
 
 
-def model_file(task: "Task", params: Params) -> bytes:
-    """Return a file with the model `params` `(p,)` of a `task`, as PyTorch keeps it."""
+def model_file(task: "Task", part: "PersonalPart | None", params: Params) -> bytes:
+    """Return a file with the model `params` `(p,)` of a `task`, as PyTorch keeps it.
+
+    Args:
+        task: the task.
+        part: what of it is personal, which is in the file as it began (None: nothing is).
+        params: the rest of it.
+    """
     import torch
 
     from simfl.training.model_file import state_dict
     from simfl.training.task import module_of
 
+    if part is not None:
+        params = part.joined(params, part.initial)
     buffer = io.BytesIO()
     torch.save(state_dict(module_of(task), params), buffer)
     return buffer.getvalue()

@@ -23,9 +23,9 @@ class ModelFacts:
     """What virtual time must know of a model.
 
     Attributes:
-        parameters: p, those that are trained.
+        parameters: p, those that are trained and sent.
         frozen: how many are not.
-        tensors: sizes of its tensors, in the order of the flat vector.
+        tensors: sizes of the tensors that are sent, in the order of the flat vector.
         flops: FLOPs of training one sample.
         forward_units: share of them that a forward pass takes (none counted: `FORWARD_UNITS`).
         convex: whether it has no hidden layer.
@@ -34,6 +34,7 @@ class ModelFacts:
         compiled: whether a CPU trains it by the compiled kernel.
         stacked: whether PyTorch, where it has to, trains it for many clients at once.
         batch_norm: whether its outputs for a row depend on the rows beside it.
+        personal: how many parameters each device trains for itself, and sends nobody.
     """
 
     parameters: int
@@ -47,6 +48,12 @@ class ModelFacts:
     stacked: bool
     batch_norm: bool = False
     frozen: int = 0
+    personal: int = 0
+
+    @property
+    def all_parameters(self) -> int:
+        """How many there are, whatever becomes of them."""
+        return self.parameters + self.frozen + self.personal
 
 
 def model_facts(scenario: Scenario, trains: bool = False) -> ModelFacts:
@@ -63,7 +70,7 @@ def model_facts(scenario: Scenario, trains: bool = False) -> ModelFacts:
     key = _key(scenario)
     facts = _linear_facts(scenario) or (None if key is None else _measured.get(key))
     try:
-        parameters = _parameters(scenario) if facts is None else facts.parameters + facts.frozen
+        parameters = _parameters(scenario) if facts is None else facts.all_parameters
         copies, what = TRAINED_COPIES if trains else 1, f"model {scenario.model.name!r}"
         require_memory(4 * copies * parameters, f"{what} with {parameters:,} parameters")
     except InputError as error:
@@ -101,7 +108,7 @@ def _linear_facts(scenario: Scenario) -> ModelFacts | None:
     Without PyTorch, to import which takes longer than all else that is done before the clock runs.
     """
     layers = linear_layers.layers_of(scenario.model, *scenario.inputs_and_outputs())
-    if layers is None:
+    if layers is None or scenario.model.personal:
         return None
     weights = [inputs * outputs for inputs, outputs in layers]
     biases = [outputs for _, outputs in layers]
@@ -149,12 +156,13 @@ def _model_facts(scenario: Scenario) -> ModelFacts:
     from simfl.training.kernels.network import network_of
     from simfl.training.kernels.stages import stages_of
     from simfl.training.linear_calls import profile_width
+    from simfl.training.personal import personal_layout, shared_layout
     from simfl.training.program import is_convex
     from simfl.training.tokens import example_input, takes_tokens
 
     shape, classes = scenario.inputs_and_outputs()
     module = build(scenario.model, shape, classes)
-    layout, flops = Layout.of(module), training_flops(module, shape)
+    layout, flops = shared_layout(module, scenario.model), training_flops(module, shape)
     return ModelFacts(
         parameters=layout.size,
         tensors=tuple(int(np.prod(part)) for part in layout.shapes),
@@ -167,6 +175,7 @@ def _model_facts(scenario: Scenario) -> ModelFacts:
         stacked=stages_of(module, shape) is not None,
         batch_norm=has_batch_norm(module),
         frozen=Layout.of(module, frozen=True).size,
+        personal=personal_layout(module, scenario.model).size,
     )
 
 

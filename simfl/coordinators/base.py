@@ -21,7 +21,7 @@ from simfl.core.work import WorkOrder
 from simfl.errors import RunError
 from simfl.sim.coordinator import Aggregated, Coordinator, EdgeModel, RoundUpdates
 
-MODEL = "model.pt"
+MODEL, PERSONAL = "model.pt", "personal.pt"
 
 
 @dataclass(frozen=True)

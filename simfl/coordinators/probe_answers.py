@@ -7,10 +7,10 @@ import numpy as np
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.base import moment
 from simfl.coordinators.model_versions import ModelVersions
+from simfl.coordinators.personal import Measure
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Params
 from simfl.core.work import MiniBatch, WorkResult
-from simfl.training.executors.base import Executor
 from simfl.training.executors.sums import is_sound
 
 Train = Callable[[Sequence[int], View, int], Sequence[WorkResult]]
@@ -24,7 +24,7 @@ class ProbeAnswers:
     """Answers of clients, each about the model that it was sent.
 
     Args:
-        executor: measures.
+        measure: see `Executor.measure`.
         seeds: the run's root of randomness.
         versions: of the model.
         train: for probes that train.
@@ -34,10 +34,10 @@ class ProbeAnswers:
     """
 
     def __init__(
-        self, executor: Executor, seeds: Seeds, versions: ModelVersions, train: Train
+        self, measure: Measure, seeds: Seeds, versions: ModelVersions, train: Train
     ) -> None:
         self.trial: Params | None = None
-        self._executor, self._seeds, self._versions = executor, seeds, versions
+        self._measure, self._seeds, self._versions = measure, seeds, versions
         self._train = train
         self._trials: dict[_Selection, Params] = {}  # while the selection lasts
         self._asked: dict[_Selection, int] = {}  # which model the question is about
@@ -88,7 +88,7 @@ class ProbeAnswers:
         batch = None
         if probe.samples is not None:
             batch = MiniBatch(probe.samples, self._seeds.number("minibatch", *moment(view)))
-        return self._executor.measure(probe.report, model, ids, batch, view.round)
+        return self._measure(probe.report, model, ids, batch, view.round)
 
     def _try(self, results: Sequence[WorkResult], view: View) -> None:
         """Make a trial's model: as in a round, whoever diverged has no say, unless all did."""

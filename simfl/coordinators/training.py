@@ -1,13 +1,14 @@
 """Real training behind the door: answers the server's questions with tensors."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.selectors.base import Probe, Reports, View
-from simfl.coordinators.base import MODEL, BaseCoordinator, Choosing, moment
+from simfl.coordinators.base import MODEL, PERSONAL, BaseCoordinator, Choosing, moment
 from simfl.coordinators.computing import Computing
 from simfl.coordinators.diagnostics import diagnostics
 from simfl.coordinators.early_results import EarlyResults
@@ -16,6 +17,7 @@ from simfl.coordinators.guarded_aggregator import GuardedAggregator
 from simfl.coordinators.model_versions import ModelVersions
 from simfl.coordinators.not_finite import blame_for_not_finite
 from simfl.coordinators.outcome import tell_outcome
+from simfl.coordinators.personal import Measure
 from simfl.coordinators.probe_answers import ProbeAnswers
 from simfl.coordinators.update_path import UpdatePath
 from simfl.core.evaluation import Evaluation
@@ -50,18 +52,22 @@ class TrainingCoordinator(BaseCoordinator):
     ) -> None:
         self._guarded = GuardedAggregator(aggregator, choosing.seeds)
         self._versions = ModelVersions(model.initial)
-        self._computing = Computing(executor, self._versions, self._guarded)
+        self._personal = personal = model.personal
+        self._computing = Computing(executor, self._versions, self._guarded, personal)
         super().__init__(self._computing.execute, choosing)
         self._executor = executor
         self._global_model = model
         self._nominal = nominal
         self._path = path
         self._early = EarlyResults(self.ledger, self._computing.execute)
-        self._answers = ProbeAnswers(executor, choosing.seeds, self._versions, self._train_aside)
+        measure: Measure = executor.measure
+        if personal is not None:
+            measure = partial(personal.measure, measure)
+        self._answers = ProbeAnswers(measure, choosing.seeds, self._versions, self._train_aside)
 
     @property
     def model(self) -> Params:
-        """`(p,)` the present global model."""
+        """`(p,)` the present global model, but for what is personal."""
         return self._versions.model
 
     @property
@@ -231,7 +237,8 @@ class TrainingCoordinator(BaseCoordinator):
     @override
     def artifacts(self) -> dict[str, bytes]:
         shown = diagnostics(self._selector, self._guarded.aggregator)
-        return {MODEL: self._global_model.dump(self.model), **shown}
+        personal = {} if self._personal is None else {PERSONAL: self._personal.dump()}
+        return {MODEL: self._global_model.dump(self.model), **personal, **shown}
 
     @override
     def state_dict(self) -> dict[str, Any]:
@@ -241,6 +248,7 @@ class TrainingCoordinator(BaseCoordinator):
             "path": self._path.state_dict(),
             "selector": self._selector.state_dict(),
             "aggregator": self._guarded.aggregator.state_dict(),
+            **({} if self._personal is None else {"personal": self._personal.state_dict()}),
         }
 
     @override
@@ -250,3 +258,5 @@ class TrainingCoordinator(BaseCoordinator):
         self._path.load_state_dict(state["path"])
         self._selector.load_state_dict(state["selector"])
         self._guarded.aggregator.load_state_dict(state["aggregator"])
+        if self._personal is not None:
+            self._personal.load_state_dict(state["personal"])

@@ -19,6 +19,7 @@ class Architecture:
         batch_norm: whether it has batch norm layers.
         reads_tokens: whether it takes tokens, be it beside measurements.
         frozen: how many of its parameters are not trained.
+        personal: how many each device trains for itself, and sends nobody.
     """
 
     hidden: int
@@ -26,6 +27,7 @@ class Architecture:
     batch_norm: bool = False
     reads_tokens: bool = False
     frozen: int = 0
+    personal: int = 0
 
 
 @dataclass(frozen=True)

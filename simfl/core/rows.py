@@ -53,8 +53,9 @@ class RoundRow:
     discarded: int = 0
     """Updates that were not finite."""
     accuracy: float | None = None
-    """Share of right answers of the new model; with `evaluation.on: clients` the mean over clients
-    (None: not evaluated in this round, or the loss knows no right answers)."""
+    """Share of right answers of the new model; with `evaluation.on: clients` the mean over clients,
+    each with its own model where layers are personal (None: not evaluated in this round, or the
+    loss knows no right answers)."""
     loss: float | None = None
     """Mean loss of the new model per sample, on the samples that accuracy is measured on; with
     `evaluation.on: clients` the mean over clients of theirs."""

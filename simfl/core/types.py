@@ -9,7 +9,8 @@ Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Params = NDArray[np.float32]
-"""A flat parameter vector `(p,)`: the whole model, but for parameters that are frozen."""
+"""A flat parameter vector `(p,)`: the whole model, but for parameters that are frozen and, wherever
+clients meet, those that are personal."""
 OrderKey = tuple[int, int]
 """An order of a run: its client, and how many orders that was given before; `WorkOrder.key`."""
 Corrections = Mapping[OrderKey, Params]

@@ -21,7 +21,8 @@ FINE_TUNED: tuple[str, ...] = ("", "mean", "change", "worse", "std", "worst tent
 def as_text(evaluation: ClientEvaluation) -> str:
     """Return an evaluation for people: whom the model serves how well."""
     run, page = evaluation.run, TextPage()
-    line = f"{run.name}, {run.variant}, seed {run.seed}: {evaluation.measure} of the final model "
+    model = "clients' own models" if evaluation.personal else "the final model"
+    line = f"{run.name}, {run.variant}, seed {run.seed}: {evaluation.measure} of {model} "
     line += _on(evaluation)
     shown = _shown(evaluation)
     rows = [HEADS]
@@ -44,7 +45,8 @@ def over_seeds(evaluations: Sequence[ClientEvaluation]) -> str:
         if len(own) < 2:
             continue
         first = own[0]
-        line = f"{variant}, over {len(own)} seeds: {first.measure} of the final models {_on(first)}"
+        models = "clients' own models" if first.personal else "the final models"
+        line = f"{variant}, over {len(own)} seeds: {first.measure} of {models} {_on(first)}"
         page.line(
             textwrap.fill(f"{line}; ± is the sample standard deviation over seeds", page.width)
         )

@@ -78,6 +78,11 @@ class ClientEvaluation:
     fine_tuning: FineTuning | None = None
 
     @property
+    def personal(self) -> bool:
+        """Whether each client has a model of its own: its shared layers and its personal ones."""
+        return bool(self.run.written("model", "personal"))
+
+    @property
     def measure(self) -> str:
         """What tells how well a client is served: `accuracy`, or `loss` where there is none."""
         return "loss" if self.clients["accuracy"].isna().all() else "accuracy"
@@ -135,6 +140,7 @@ class ClientEvaluation:
             {
                 "folder": str(self.run.folder),
                 "kept_aside": self.kept_aside,
+                "personal": self.personal,
                 "measure": self.measure,
                 "spreads": [dict(vars(spread)) for spread in self.spreads],
                 "fine_tuning": self._fine_tuning,

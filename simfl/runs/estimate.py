@@ -123,6 +123,7 @@ def estimate(
     plan = Plan.nominal(training.epochs or 0, training.steps)
     share = scenario.data.local_validation if scenario.evaluation.on == "clients" else JUDGED
     judged = (rounds / scenario.evaluation.every + scenario.evaluation.initial) * total * share
+    personal = facts.personal * 4.0 * min(participations, scenario.devices)
     rate, step_s = FLOPS, STEP_S
     if facts.stacked:
         rate, step_s = STACKED_FLOPS, STACKED_STEP_S
@@ -135,8 +136,8 @@ def estimate(
         of_clock,
         host_s=clock_s + training_s + judged * facts.forward_units * facts.flops / rate,
         training_s=training_s,
-        memory_bytes=process + facts.parameters * 4.0 * (4 + scenario.rounds.clients),
-        disk_bytes=disk + facts.parameters * 4.0,
+        memory_bytes=process + facts.parameters * 4.0 * (4 + scenario.rounds.clients) + personal,
+        disk_bytes=disk + facts.parameters * 4.0 + personal,
     )
 
 

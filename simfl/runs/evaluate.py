@@ -1,8 +1,8 @@
 """How well a run's final model serves each client: what `simfl evaluate` does."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simfl.build.builder import Builder
 from simfl.build.clients_judge import judged
 from simfl.components.datasets.clients import OnDemand
-from simfl.coordinators.base import MODEL
+from simfl.coordinators.base import MODEL, PERSONAL
 from simfl.core.evaluation import Evaluation
 from simfl.core.files import failure
 from simfl.core.types import Floats, Params
@@ -68,13 +68,14 @@ def evaluate(
         if later:  # it had the same data, and is judged by what was in force at its end
             builder = builder.under(later[-1][1])
         how = _fine_tuning(builder, run, fine_tune) if fine_tune else None
-        model, frozen = _model(run.folder / MODEL, builder.task)
+        model, own, frozen = _model(run.folder, builder.task)
         task, data = replace(builder.task, frozen=frozen), builder.federation
         executor.start(task if how is None else alone(task))
         clients = np.flatnonzero(data.sizes if how is None else data.validation_sizes).tolist()
-        models = [iter([(client, model) for client in clients])]
+        begin = {client: own.get(client, model) for client in clients}
+        models = [iter(begin.items())]
         if how is not None:
-            models.append(fine_tuned(executor, model, clients, how, builder.seeds))
+            models.append(fine_tuned(executor, begin, how, builder.seeds))
         qualities = [
             {client: (samples, quality) for client, samples, quality in judged(executor, data, of)}
             for of in models
@@ -106,25 +107,45 @@ def _fine_tuning(builder: Builder, run: RunResult, epochs: int) -> FineTuning:
     return FineTuning(epochs, round_, rate, int((data.sizes > 0).sum()) - aside)
 
 
-def _model(path: Path, task: "Task") -> tuple[Params, Params]:
-    """Return the model in a run's folder: `(p,)` what was trained, and `(f,)` what was frozen.
+def _model(folder: Path, task: "Task") -> tuple[Params, dict[int, Params], Params]:
+    """Return the model in a run's folder.
+
+    Returns:
+        `(p,)` what was trained; the same of each client that has parameters of its own; and `(f,)`
+        what was frozen.
 
     Raises:
         InputError: it is missing, damaged, or may not be read.
     """
     from simfl.training.flat import build, flatten
     from simfl.training.model_file import read_model
+    from simfl.training.personal import PersonalPart
+    from simfl.training.personal_file import read_personal
 
     module = build(task.model, task.shape, task.classes)
+    with _telling_of(folder / MODEL):
+        read_model(folder / MODEL, module)
+    model, own = flatten(module), dict[int, Params]()
+    if task.model.personal:
+        part = PersonalPart.of(module, task.model)
+        with _telling_of(folder / PERSONAL):
+            read = read_personal(folder / PERSONAL, part)
+        shared = part.shared_of(model)
+        own = {client: part.joined(shared, personal) for client, personal in read.items()}
+    return model, own, flatten(module, frozen=True)
+
+
+@contextmanager
+def _telling_of(path: Path) -> Iterator[None]:
+    """Tell of errors in reading the file at `path` which it is."""
     try:
-        read_model(path, module)
+        yield
     except FileNotFoundError:
         raise InputError(f"{path} is missing") from None
     except OSError as error:
         raise failure(f"can't read {path}", error) from error
     except InputError as error:
         raise InputError(f"{path} is damaged: {error}") from error
-    return flatten(module), flatten(module, frozen=True)
 
 
 def _table(

@@ -3,7 +3,7 @@
 Wang et al., 2019 (arXiv:1910.10252); Cheng, Chadha & Duchi, 2021 (arXiv:2108.07313).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -46,24 +46,29 @@ def alone(task: "Task") -> "Task":
 
 
 def fine_tuned(
-    executor: Executor, model: Params, clients: Sequence[int], how: FineTuning, seeds: Seeds
+    executor: Executor, models: Mapping[int, Params], how: FineTuning, seeds: Seeds
 ) -> Iterator[tuple[int, Params]]:
     """Yield each client and its own model `(p,)`, some at a time.
 
     Args:
         executor: started with a task of clients that train `alone`.
-        model: `(p,)` that all begin with.
-        clients: who.
+        models: `(p,)` that each client begins with.
         how: they do it.
         seeds: the run's root of randomness; a client's is addressed ``("fine_tuning", client)``.
     """
-    most = min(models_at_once(model.nbytes, executor.side_by_side), MOST_AT_ONCE)
+    clients, numbers = list(models), dict[int, int]()
+    for model in models.values():  # of the arrays, of which there may be one for all
+        numbers.setdefault(id(model), len(numbers))
+    size = max((model.nbytes for model in models.values()), default=1)
+    most = min(models_at_once(size, executor.side_by_side), MOST_AT_ONCE)
     for first in range(0, len(clients), most):
+        part = {client: numbers[id(models[client])] for client in clients[first : first + most]}
         orders = [
             WorkOrder(
-                client, 0, how.round, 0, Plan(how.epochs), seeds.number("fine_tuning", client)
+                client, 0, how.round, base, Plan(how.epochs), seeds.number("fine_tuning", client)
             )
-            for client in clients[first : first + most]
+            for client, base in part.items()
         ]
-        for result in executor.train(OrderBatch({0: model}, orders)):
+        bases = {base: models[client] for client, base in part.items()}
+        for result in executor.train(OrderBatch(bases, orders)):
             yield result.order.client, result.params

@@ -106,6 +106,12 @@ def _of_model(scenario: Scenario) -> Iterator[Assumption]:
                 f"devices hold these {architecture.frozen:,} parameters from the start; they are "
                 "never sent",
             )
+        if architecture.personal:
+            yield Assumption(
+                ("model", "personal"),
+                f"each device trains its own of these {architecture.personal:,} parameters, from "
+                "the same start on; they are never sent",
+            )
 
 
 def _of_fleet(scenario: Scenario) -> Iterator[Assumption]:

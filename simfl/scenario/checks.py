@@ -121,9 +121,8 @@ def objections(
 
 def is_to_be_built(model: Model) -> bool:
     """Return whether nobody can tell without building it, with PyTorch, what is in a model."""
-    return bool(model.frozen or model.reinitialised) or not type(model).__module__.startswith(
-        OWN_MODELS
-    )
+    named = model.frozen or model.reinitialised or model.personal
+    return bool(named) or not type(model).__module__.startswith(OWN_MODELS)
 
 
 def _asked(component: Component, facts: Circumstances) -> Iterator[str]:

@@ -111,6 +111,19 @@ def _of_judging(scenario: Experiment, facts: Circumstances) -> Iterator[Objectio
             "nobody keeps a sample aside to be judged on; give a share in `data.local_validation`, "
             "such as 20%",
         )
+    if scenario.model.personal and on != "clients":
+        yield (
+            ("evaluation", "on"),
+            f"with personal layers each client has a model of its own, which {on} samples of all "
+            "say nothing of; give `evaluation: {on: clients}`, and keep samples aside for it by "
+            "`data.local_validation`",
+        )
+    if scenario.model.personal and facts.withheld_by:
+        yield (
+            ("training", "filter"),
+            f"filter {facts.withheld_by!r} keeps updates back on devices, and what then becomes of "
+            "their personal layers nobody has said",
+        )
 
 
 def _of_targets(scenario: Experiment) -> Iterator[Objection]:

@@ -6,7 +6,8 @@ chosen by `features`.  `evaluate` judges models, and `measure` is what clients r
 training.
 
 - A `task` is what is trained, and a `program` what is built for it once, on a CPU or a `gpu`.
-- A model is `flat`, with `batch_norm` of its own kind, and kept in a `model_file`.
+- A model is `flat`, with `batch_norm` of its own kind, and kept in a `model_file`; of a
+  part that is `personal` each client has its own, kept in a `personal_file`.
 - What is known of it beforehand: its `architecture`, `flops`, `memory`, `linear_calls`, whether it
   takes `tokens` and is `compilable`.
 """

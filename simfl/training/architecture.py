@@ -15,6 +15,7 @@ from simfl.errors import InputError
 from simfl.training.batch_norm import has_batch_norm
 from simfl.training.flat import Layout, ModelOptionError, build
 from simfl.training.linear_calls import profile_width
+from simfl.training.personal import personal_layout
 from simfl.training.tokens import example_input, reads_tokens, takes_tokens
 
 INPUTS = 2
@@ -104,6 +105,10 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
         if model.frozen:
             raise ModelOptionError({"frozen": f"{what}: all are frozen"})
         raise InputError(what)
+    personal = personal_layout(module, model).size
+    if personal == Layout.of(module).size:
+        what = f"model {model.name!r} has no parameters to send: all are personal"
+        raise ModelOptionError({"personal": what})
     inputs = example_input(module, shape, INPUTS)
     with torch.enable_grad():
         outputs = module(inputs)
@@ -125,6 +130,7 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
         has_batch_norm(module),
         reads_tokens(module, shape),
         Layout.of(module, frozen=True).size,
+        personal,
     )
 
 

@@ -139,9 +139,11 @@ def build(model: Model, shape: tuple[int, ...], classes: int, seed: int = 0) -> 
     expect(isinstance(module, nn.Module), "a torch.nn.Module", module)
     _refuse_untrainable(module, model)
     use_batch_statistics(module)
-    _refuse_unknown(module, {"frozen": model.frozen, "reinitialised": model.reinitialised})
-    for parameter in _called(module, model.frozen):
+    patterns = {name: getattr(model, name) for name in ("frozen", "reinitialised", "personal")}
+    _refuse_unknown(module, patterns)
+    for parameter in called(module, model.frozen):
         parameter.requires_grad_(False)
+    _refuse_untrained(module, model)
     return module
 
 
@@ -161,7 +163,7 @@ def _refuse_untrainable(module: nn.Module, model: Model) -> None:
 
 def reinitialised(module: nn.Module, model: Model) -> list[nn.Parameter]:
     """Return the parameters of `module` that no file sets, as its `model` says."""
-    return _called(module, model.reinitialised)
+    return called(module, model.reinitialised)
 
 
 def _refuse_unknown(module: nn.Module, options: Mapping[str, Sequence[str]]) -> None:
@@ -181,7 +183,15 @@ def _refuse_unknown(module: nn.Module, options: Mapping[str, Sequence[str]]) -> 
         raise ModelOptionError(problems)
 
 
-def _called(module: nn.Module, patterns: Sequence[str]) -> list[nn.Parameter]:
+def _refuse_untrained(module: nn.Module, model: Model) -> None:
+    """Refuse patterns of personal parameters that fit none that is trained."""
+    for pattern in model.personal:
+        if not any(parameter.requires_grad for parameter in called(module, [pattern])):
+            why = f"what is called like {pattern!r} is not trained, so no device has its own"
+            raise ModelOptionError({"personal": why})
+
+
+def called(module: nn.Module, patterns: Sequence[str]) -> list[nn.Parameter]:
     """Return the parameters whose names fit one of the `patterns`."""
     return [
         parameter

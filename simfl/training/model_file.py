@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -90,18 +91,35 @@ def read_model(path: Path, module: nn.Module, keep: Sequence[nn.Parameter] = ())
         OSError: the file can't be read.
         InputError: it holds something else, or what it holds is not what was written.
     """
-    try:
-        if is_zipfile(path):
-            with ZipFile(path) as parts:  # PyTorch does not compare their checksums
-                if part := parts.testzip():
-                    raise BadZipFile(f"{part} is not what was written")
-        with warnings.catch_warnings(action="ignore"):  # of what is refused, or read all the same
-            tensors = torch.load(path, map_location="cpu", weights_only=True)
+    with blaming_file():
+        tensors = held_in(path)
         if not isinstance(tensors, Mapping):
             raise InputError(f"it holds a {type(tensors).__name__}, {_EXPECTED}")
         if nested := [name for name, part in tensors.items() if isinstance(part, Mapping)]:
             raise InputError(f"it holds more than a state dict; save its {nested[0]!r} alone")
         load_state_dict(module, tensors, keep)
+
+
+def held_in(path: Path) -> Any:
+    """Return what a file of PyTorch's holds; nothing in it is run.  Raises all sorts of errors."""
+    if is_zipfile(path):
+        with ZipFile(path) as parts:  # PyTorch does not compare their checksums
+            if part := parts.testzip():
+                raise BadZipFile(f"{part} is not what was written")
+    with warnings.catch_warnings(action="ignore"):  # of what is refused, or read all the same
+        return torch.load(path, map_location="cpu", weights_only=True)
+
+
+@contextmanager
+def blaming_file() -> Iterator[None]:
+    """Tell of whatever goes wrong that a file holds something else, unless it can't be read.
+
+    Raises:
+        OSError: it can't be.
+        InputError: it holds something else, or what it holds is not what was written.
+    """
+    try:
+        yield
     except (OSError, InputError):
         raise
     except UnpicklingError as error:  # PyTorch advises to run whatever it may hold

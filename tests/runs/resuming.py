@@ -8,6 +8,7 @@ from pydantic import PrivateAttr
 
 from simfl import Options, Scenario
 from simfl.components.filters.base import Update, UpdateFilter
+from simfl.coordinators.base import PERSONAL
 from tests.tiny import TINY
 
 FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt", "scenario.yaml")
@@ -83,6 +84,14 @@ CASES: dict[str, dict[str, Any]] = {
         "evaluation.targets": ["5%"],
     },
     "with_frozen_layers": {"model.frozen": ["1.*"], "aggregation": "fedadam"},
+    "with_personal_layers": {
+        "model.personal": ["3.*"],
+        "data.local_validation": "20%",
+        "evaluation.on": "clients",
+        "rounds.policy": {"name": "fedbuff", "buffer": 3, "concurrency": 6},
+        "aggregation": "fedbuff",
+        **FLAKY,
+    },
     "server_filter": {
         "training.filter": "tests.runs.resuming:EveryOther",
         "training.compression": {"name": "top_k", "share": "20%", "error_feedback": True},
@@ -130,4 +139,5 @@ def stop_after(events: int, error: type[BaseException] = Stopped):
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {name: (folder / name).read_bytes() for name in FILES}
+    personal = [name for name in (PERSONAL,) if (folder / name).exists()]
+    return {name: (folder / name).read_bytes() for name in (*FILES, *personal)}

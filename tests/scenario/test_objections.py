@@ -125,6 +125,17 @@ CASES = {
         GOOD + "evaluation: {on: clients}\n",
         "5:18: evaluation.on: nobody keeps a sample aside to be judged on; give a share in ",
     ),
+    "own models on a common test set": (
+        GOOD.replace("model: mlp", "model: {name: mlp, personal: ['*.bias']}"),
+        "1:1: evaluation.on: with personal layers each client has a model of its own, which ",
+    ),
+    "personal layers of updates that are kept back": (
+        GOOD.replace(PICTURES, PICTURES[:-1] + ", local_validation: 20%}").replace(
+            "model: mlp", "model: {name: mlp, personal: ['*.bias']}"
+        )
+        + "evaluation: {on: clients}\ntraining: {filter: cmfl}\n",
+        "6:20: training.filter: filter 'cmfl' keeps updates back on devices, and what then becomes",
+    ),
     "a loss for other targets": (
         GOOD.replace(PICTURES, "data: {dataset: synthetic_regression}").replace(
             "mlp", "{name: mlp, hidden: []}"

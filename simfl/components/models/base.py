@@ -41,6 +41,11 @@ class Model(Component, ABC):
         description="parameters that are not trained, by patterns such as 'features.*'; devices "
         "hold them from the start, so they are never sent",
     )
+    personal: tuple[str, ...] = Field(
+        (),
+        description="parameters of which each device trains its own, by patterns such as 'head.*'; "
+        "they are never sent, nor averaged (partial personalisation)",
+    )
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:

@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from functools import partial
 from typing import Any
 
-from simfl.coordinators.base import MODEL
+from simfl.coordinators.base import MODEL, PERSONAL
 from simfl.coordinators.diagnostics import AGGREGATOR_DIAGNOSTICS, DIAGNOSTICS
 from simfl.core import rows
 from simfl.runs.folder import provenance_keys, summary
@@ -179,6 +179,13 @@ FILES: Mapping[str, Callable[[], FileDescription]] = {
         "The final model, a PyTorch state dict; `model.weights_file` can begin another run with "
         "it.",
         where=f"{_ENDED} and trained",
+    ),
+    PERSONAL: _described(
+        PERSONAL,
+        "What each client has of its own (`model.personal`), as PyTorch keeps it: `clients` (c,), "
+        "those of whom a training counted, and `parameters`, by name (c, *shape).  All others have "
+        f"what is in {MODEL}, where these are as the run began.",
+        where=f"{_ENDED} and trained, where the model has personal layers",
     ),
     DIAGNOSTICS: _described(
         DIAGNOSTICS,

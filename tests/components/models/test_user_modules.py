@@ -158,7 +158,8 @@ def test_batch_norm_is_trained_by_batch_statistics_and_that_is_said(run_tiny: Ru
 
 def test_it_is_written_and_sent_to_others_by_name() -> None:
     model = models.parse({"name": "user_modules:make", "width": 3})
-    own: dict[str, Any] = {"weights_file": None, "reinitialised": [], "frozen": [], "width": 3}
+    untouched: dict[str, Any] = {"reinitialised": [], "frozen": [], "personal": []}
+    own = {"weights_file": None, **untouched, "width": 3}
     assert models.dump(model) == {"name": "user_modules:make", **own}
     assert pickle.loads(pickle.dumps(model)) == model == models.parse(models.dump(model))
 
