@@ -39,9 +39,9 @@ def show_plan(
         InputError: they can't be run.
     """
     refuse({job.variant: job.scenario for job in jobs}, trains=not options.time_only)
-    how = (options.time_only, options.log, options.compress_log)
     runs = [
-        (job, _fate(job, options, overwrite, go_on), estimate(job.scenario, *how)) for job in jobs
+        (job, _fate(job, options, overwrite, go_on), estimate(job.scenario, options))
+        for job in jobs
     ]
     if as_json:
         typer.echo(json.dumps([_facts(*run) for run in runs], indent=2))

@@ -7,6 +7,7 @@ from simfl.build.shared_data import key_to_share
 from simfl.components.datasets.base import Dataset
 from simfl.core.component import overrides
 from simfl.core.work import Plan
+from simfl.runs.options import Options
 from simfl.runs.privacy import rounds_within
 from simfl.scenario.scenario import Scenario
 
@@ -79,17 +80,14 @@ class Estimate:
         return self.host_s - (self.training_s - PATIENCE_S) * (1 - 1 / helpers)
 
 
-def estimate(
-    scenario: Scenario, time_only: bool = False, log: str = "full", compress_log: bool = False
-) -> Estimate:
+def estimate(scenario: Scenario, options: Options | None = None) -> Estimate:
     """Return what a run of `scenario` will take.
 
     Args:
         scenario: what is run.
-        time_only: whether nothing is trained.
-        log: what is recorded, see `Options`.
-        compress_log: whether that is compressed.
+        options: how; of where to compute it knows nothing.
     """
+    options = options or Options()
     limit = scenario.rounds.stop.rounds
     private = rounds_within(scenario, limit or MOST_ROUNDS)
     counted, rounds = (limit or private) is not None, private or limit or ROUNDS
@@ -98,7 +96,7 @@ def estimate(
     together = min(updates, scenario.devices)
     participations = rounds * scenario.rounds.policy.cohorts * together
     clock_s = participations * PARTICIPATION_S
-    disk = _recorded(rounds, participations, log, compress_log)
+    disk = _recorded(rounds, participations, options)
     total = _samples(scenario)
     held, shared = _of_data(scenario, total)
     process = PROCESS_BYTES + DEVICE_BYTES * scenario.devices + held
@@ -113,7 +111,7 @@ def estimate(
         shared_bytes=shared,
         about=about,
     )
-    if time_only:  # it loads the data, too: for who holds how much of what
+    if options.time_only:  # it loads the data, too: for who holds how much of what
         return of_clock
     from simfl.build.model_facts import model_facts
 
@@ -167,16 +165,9 @@ def _copied(scenario: Scenario) -> float:
     return scenario.data.test_share if scenario.data.partition.pools_test else 0.0
 
 
-def _recorded(rounds: int, participations: int, log: str, compress_log: bool) -> float:
-    """Return the bytes of a run's event log and tables.
-
-    Args:
-        rounds: how many it has.
-        participations: in all of them.
-        log: what is recorded.
-        compress_log: whether that is compressed.
-    """
-    of_participation, of_round = LOGGED_BYTES[log]
+def _recorded(rounds: int, participations: int, options: Options) -> float:
+    """Return the bytes of a run's event log and tables; `participations` are of all rounds."""
+    of_participation, of_round = LOGGED_BYTES[options.log]
     events = participations * of_participation + rounds * of_round
-    rows = rounds * ROUND_ROW_BYTES + (0 if log == "none" else participations * ROW_BYTES)
-    return rows + (PACKED * events if compress_log else events)
+    rows = rounds * ROUND_ROW_BYTES + (0 if options.log == "none" else participations * ROW_BYTES)
+    return rows + (PACKED * events if options.compress_log else events)

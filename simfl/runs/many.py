@@ -105,7 +105,7 @@ def do_all(
 
 def _estimates(jobs: Sequence[Job], options: Options) -> list[Estimate]:
     of_variant = {job.variant: job.scenario for job in jobs}  # seeds cost the same
-    costs = {name: estimate(scenario, options.time_only) for name, scenario in of_variant.items()}
+    costs = {name: estimate(scenario, options) for name, scenario in of_variant.items()}
     return [costs[job.variant] for job in jobs]
 
 

@@ -31,7 +31,7 @@ def test_estimates_grow_with_the_work() -> None:
     shared = {path: estimate(scenario(**{"data.partition": {**dealt, **more}})).host_s
               for path, more in (("few", {}), ("many", {"samples": 2000}))}  # fmt: skip
     assert shared["many"] > shared["few"] > small.host_s
-    assert estimate(scenario(), time_only=True).host_s < small.host_s
+    assert estimate(scenario(), Options(time_only=True)).host_s < small.host_s
     assert small.rounds == 4
 
 
@@ -54,7 +54,7 @@ def test_a_shorter_log_takes_less_of_the_disk(tmp_path: Path) -> None:
     ):
         [result] = run(plan, tmp_path / str(len(sizes)), options)
         files = [*result.folder.glob("events.*"), *result.folder.glob("*.csv")]
-        told = estimate(plan, True, options.log, options.compress_log).disk_bytes
+        told = estimate(plan, options).disk_bytes
         assert 1 / 4 < told / sum(file.stat().st_size for file in files) < 4, options
         sizes.append(told)
     assert sizes == sorted(sizes, reverse=True)
@@ -100,7 +100,8 @@ def test_a_deep_network_is_estimated_by_what_pytorch_makes_of_one() -> None:
 def test_a_large_fleet_takes_memory(time_only: bool) -> None:
     """As docs/scale.md has it: ten million devices are 0.9 GB beyond the libraries."""
     few, many = (
-        estimate(scenario(**{"fleet.count": count}), time_only) for count in (100, 10_000_100)
+        estimate(scenario(**{"fleet.count": count}), Options(time_only=time_only))
+        for count in (100, 10_000_100)
     )
     more = many.memory_bytes - few.memory_bytes
     assert 0.9e9 < more < (1e9 if time_only else 2e9)
@@ -109,11 +110,11 @@ def test_a_large_fleet_takes_memory(time_only: bool) -> None:
 def test_a_clock_alone_holds_the_data_too() -> None:
     """It said 0.3 GB of CIFAR-10, which it loads to deal it; samples made on demand take none."""
     cifar10 = scenario(**{"data.dataset": "cifar10", "model": "fedacs_cnn"})
-    held = estimate(cifar10, time_only=True)
+    held = estimate(cifar10, Options(time_only=True))
     assert held.shared_bytes == estimate(cifar10).shared_bytes > 0.7e9
     assert held.memory_bytes > held.shared_bytes + PROCESS_BYTES
     made = scenario(data={"dataset": {"name": "generated", "features": 3000}})
-    assert estimate(made, time_only=True).memory_bytes < 1.2 * PROCESS_BYTES
+    assert estimate(made, Options(time_only=True)).memory_bytes < 1.2 * PROCESS_BYTES
 
 
 def test_the_quickstart_is_not_worth_a_second_process() -> None:

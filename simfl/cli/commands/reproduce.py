@@ -103,12 +103,14 @@ def _list(chosen: "Sequence[Item]", seeds: Sequence[int] | None) -> None:
     """Print a line per item: what it is, costs and needs."""
     from simfl.report import formats
     from simfl.runs.estimate import estimate
+    from simfl.runs.options import Options
     from simfl.scenario.parts.experiment import parse_seeds
 
     for item in chosen:
         wanted = seeds or parse_seeds(item.seeds)
         jobs = item.jobs(Path(), wanted[:1])  # seeds cost the same
-        costs = [estimate(job.scenario, item.time_only) for job in jobs]
+        how = Options(time_only=item.time_only)
+        costs = [estimate(job.scenario, how) for job in jobs]
         rounds = len(wanted) * sum(cost.rounds for cost in costs)
         host_s = len(wanted) * sum(cost.host_s for cost in costs)
         datasets = [job.scenario.data.dataset for job in jobs]
