@@ -23,6 +23,7 @@ from tests.tiny import TINY, RunTiny
 
 BODY, HEAD = 36 * 8 + 8, 8 * 10 + 10
 """Parameters of the two layers of `TINY`'s model."""
+MU = 0.2
 JUDGED: dict[str, Any] = {
     "data.local_validation": "20%",
     "data.partition": {"name": "dirichlet", "alpha": 0.3},
@@ -48,28 +49,60 @@ def scenario(result: RunResult) -> Scenario:
     return Scenario.load(result.folder / "scenario.yaml")
 
 
-@pytest.mark.parametrize("personal", [["3.*"], ["1.*"]], ids=["fedper", "lg_fedavg"])
-def test_it_is_what_a_plain_loop_in_pytorch_makes(run_tiny: RunTiny, personal: list[str]) -> None:
-    """FedPer (Arivazhagan et al., 2019, algorithms 1 and 2), and with the body LG-FedAvg."""
+class Net(nn.Module):
+    """`TINY`'s model, written such that PyTorch has to train it, with or without batch norm."""
+
+    def __init__(self, norm: bool = False) -> None:
+        super().__init__()
+        layers: dict[str, nn.Module] = {"1": nn.Linear(36, 8), "3": nn.Linear(8, 10)}
+        if norm:
+            layers["norm"] = nn.BatchNorm1d(8, track_running_stats=False)
+        for name, layer in layers.items():
+            self.add_module(name, layer)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = self.get_submodule("1")(x.flatten(1))
+        if hasattr(self, "norm"):
+            hidden = self.get_submodule("norm")(hidden)
+        return self.get_submodule("3")(hidden.relu())
+
+
+NET = f"{__name__}:Net"
+
+
+@pytest.mark.parametrize(
+    ("model", "personal"),
+    [
+        ({"name": "mlp", "hidden": [8]}, "3."),
+        ({"name": "mlp", "hidden": [8]}, "1."),
+        ({"name": NET}, "3."),
+        ({"name": NET, "norm": True}, "norm."),
+    ],
+    ids=["fedper", "lg_fedavg", "by PyTorch", "fedbn"],
+)
+def test_it_is_what_a_plain_loop_in_pytorch_makes(
+    run_tiny: RunTiny, model: dict[str, Any], personal: str
+) -> None:
+    """FedPer (Arivazhagan et al., 2019, algorithms 1 and 2), and with other parts its kin."""
     result = run_tiny(
         {
-            **FEDPER,
-            "model.personal": personal,
+            **JUDGED,
+            "model": {**model, "personal": [f"{personal}*"]},
             "rounds": {"clients": 8, "stop": {"rounds": 2}},
-            "training": {"epochs": 2, "batch_size": 8, "shuffle": False},
+            "training": {"epochs": 2, "batch_size": 8, "shuffle": False, "proximal": MU},
             "training.optimizer": {"name": "sgd", "lr": 0.1, "momentum": 0.5},
         }
     )
     given, seeds = scenario(result), Seeds(0)
     data = Builder(given, None, True, Inline()).federation
     start = build(given.model, *given.inputs_and_outputs(), seeds.number("init")).state_dict()
-    mine = [name for name in start if name.startswith(personal[0][0])]
+    mine = [name for name in start if name.startswith(personal)]
     shared = {name: part.clone() for name, part in start.items()}
     kept = [{name: start[name].clone() for name in mine} for _ in range(8)]
     for _ in range(2):
         total = {name: torch.zeros_like(part, dtype=torch.float64) for name, part in start.items()}
         for client in range(8):
-            net = nn.Sequential(nn.Flatten(), nn.Linear(36, 8), nn.ReLU(), nn.Linear(8, 10))
+            net = Net("norm.weight" in start)
             net.load_state_dict(shared | kept[client])
             cohort = data.training([client])
             _trained(net, cohort.x[cohort.rows[0]], cohort.y[cohort.rows[0]])
@@ -89,10 +122,14 @@ def test_it_is_what_a_plain_loop_in_pytorch_makes(run_tiny: RunTiny, personal: l
 
 def _trained(net: nn.Module, x: torch.Tensor, y: torch.Tensor) -> None:
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.5)
+    start = [parameter.detach().clone() for parameter in net.parameters()]
     for _ in range(2):
         for first in range(0, len(x), 8):
             optimizer.zero_grad()
-            nn.functional.cross_entropy(net(x[first : first + 8]), y[first : first + 8]).backward()
+            loss = nn.functional.cross_entropy(net(x[first : first + 8]), y[first : first + 8])
+            for parameter, began in zip(net.parameters(), start, strict=True):
+                loss = loss + MU / 2 * (parameter - began).square().sum()
+            loss.backward()
             optimizer.step()
 
 
@@ -119,7 +156,7 @@ def test_executors_make_the_same_of_them(run_tiny: RunTiny) -> None:
     names = ("events.jsonl", "rounds.csv", "model.pt", "personal.pt")
     alone, together = (
         [(run_tiny(changes, options).folder / name).read_bytes() for name in names]
-        for options in (Options(executor="inline"), Options(executor="processes", workers=2))
+        for options in (Options(executor="inline"), Options(executor="processes", workers=1))
     )
     assert alone == together
 
