@@ -97,14 +97,22 @@ def _lines(
         for place, run in enumerate(runs):
             finite = np.isfinite(y.of(run))
             label = name if not place else "_"  # matplotlib leaves such names out of the legend
-            axes.plot(x.of(run)[finite], y.of(run)[finite], label=label, **look)
+            _line(axes, x.of(run)[finite], y.of(run)[finite], {"label": label, **look})
         return
     grid, values = lines
-    axes.plot(grid, values.mean(axis=0), label=name, **look)
+    _line(axes, grid, values.mean(axis=0), {"label": name, **look})
     if band != "none" and (band != "ci" or len(runs) >= ENOUGH):
         possible = (0.0, 1.0) if y.kind == "share" else ANY if values.min() < 0 else (0.0, np.inf)
         low, high = np.clip(_band(values, band, possible), *possible)
         axes.fill_between(grid, low, high, color=look["color"], alpha=0.18, linewidth=0)
+        if len(grid) == 1:
+            axes.vlines(grid, low, high, color=look["color"], clip_on=False)
+
+
+def _line(axes: "Axes", x: Floats, y: Floats, look: Mapping[str, Any]) -> None:
+    """Draw a line through `(n,)` points, which of a single one is a dot: it has no length."""
+    single = len(x) == 1
+    axes.plot(x, y, marker="o" if single else "", clip_on=not single, **look)  # it is at an edge
 
 
 def _band(values: Floats, band: str, possible: Range) -> tuple[Floats, Floats]:

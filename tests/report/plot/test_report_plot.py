@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from simfl import run
@@ -73,6 +73,19 @@ def test_across_it_ends_where_the_lines_do(tmp_path: Path) -> None:
         figure = plot(runs, "rounds", band=band)
         assert max(line[-1, 0] for line in lines(figure)) == last
         assert figure.axes[0].get_xlim()[1] == last
+
+
+def test_a_single_round_is_drawn(tmp_path: Path) -> None:
+    """A line of one point has no length: the axes were empty, and so was its band."""
+    runs = [made_run(tmp_path, "v", seed, [0.5 + seed / 10]) for seed in range(3)]
+    [line] = plot(runs[:1]).axes[0].lines
+    assert line.get_marker() == "o"
+    [axes] = plot(runs, x="rounds", band="range").axes
+    assert axes.lines[0].get_marker() == "o"
+    [bar] = [c for c in axes.collections if isinstance(c, LineCollection)]
+    assert np.ravel(bar.get_segments()).tolist() == pytest.approx([1, 0.5, 1, 0.7])
+    longer = plot([made_run(tmp_path, "w", 0, [0.5, 0.6])]).axes[0]
+    assert longer.lines[0].get_marker() == ""
 
 
 def test_runs_are_drawn_one_by_one_on_demand(runs: list[RunResult]) -> None:
