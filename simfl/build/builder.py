@@ -198,7 +198,7 @@ class Builder:
             data=self._learnt_from(classes),
             training=scenario.training.local(scenario.data.dataset.black or ()),
             coreset=scenario.training.workload.coreset,
-            wants=tuple(scenario.selection.wants),
+            wants=tuple(dict.fromkeys([*scenario.selection.wants, *scenario.aggregation.wants])),
             metrics=scenario.evaluation.metrics,
             device=self._device,
             seed=self.seeds.number("coresets") % 2**62,

@@ -36,12 +36,19 @@ def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
         reached=scenario.criteria.reached,
         metrics=scenario.evaluation.labels,
         prices=_prices(scenario, model),
-        wants=tuple(scenario.selection.wants),
+        wants=_charged(scenario),
         filters_updates=training.filter.stage == "client",
         memory_bytes=memory_to_train(scenario),
         forward_units=model.forward_units,
         privacy=None if why_no_epsilon(scenario) else privacy_of(scenario),
     )
+
+
+def _charged(scenario: Scenario) -> tuple[str, ...]:
+    """Return what participants measure beside their update that costs something, each once."""
+    selection = scenario.selection
+    asked = selection.wants if selection.charge_probes else ()
+    return tuple(dict.fromkeys([*asked, *scenario.aggregation.wants]))
 
 
 def _prices(scenario: Scenario, model: ModelFacts) -> Prices:

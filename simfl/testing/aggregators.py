@@ -35,11 +35,16 @@ def contribution(
     samples: int = 1,
     steps: int = 1,
     staleness: int = 0,
+    loss: float = 1.0,
 ) -> Contribution:
-    """Return what `client` sends after moving `model` `(p,)` by `update` `(p,)`."""
+    """Return what `client` sends after moving `model` `(p,)` by `update` `(p,)`.
+
+    Its loss is that before training, too, for those who want to know.
+    """
     order = WorkOrder(client, round_ - 1, round_, round_ - 1, Plan(1), client)
     params = (model + update).astype(np.float32)
-    result = WorkResult(order, params, 1.0, steps, samples, lr_sum=0.1 * steps)
+    told = {"loss": np.array(loss, np.float32), "squared_loss": np.array(loss**2, np.float32)}
+    result = WorkResult(order, params, loss, steps, samples, told, lr_sum=0.1 * steps)
     return Contribution(result, model, staleness)
 
 
@@ -54,6 +59,7 @@ def arrivals(model: Params, seed: int, n: int, round_: int = 1) -> list[Contribu
             round_=round_,
             samples=int(rng.integers(1, 30)),
             steps=int(rng.integers(1, 5)),
+            loss=float(rng.exponential()),
         )
         for client in sorted(rng.choice(CLIENTS, n, replace=False).tolist())
     ]

@@ -79,7 +79,7 @@ SELECTORS: st.SearchStrategy[Any] = st.sampled_from(
 AGGREGATORS: st.SearchStrategy[Any] = st.sampled_from(
     [
         "fedavg", "fedavg", "fedavgm", "fedadam", "fedyogi", "fedadagrad", "fedbuff", "fedasync",
-        {"name": "fedat", "tiers": 2}, "fednova", "median", "trimmed_mean", "scaffold",
+        {"name": "fedat", "tiers": 2}, "fednova", "qfedavg", "median", "trimmed_mean", "scaffold",
         "feddyn", "geometric_median", {"name": "centered_clipping", "clip": 0.5},
         {"name": "krum", "byzantine": 0}, {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 0.1},
         {"name": "dp_fedavg_adaptive", "noise_multiplier": 0.01},

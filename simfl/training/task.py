@@ -29,8 +29,8 @@ class Task:
         data: who holds which samples.
         training: how clients train.
         coreset: how a coreset is chosen where a plan asks for one.
-        wants: extra measurements that participants make, see `Selector.wants`: `gradient` `(p,)`,
-            `loss` and `squared_loss` `()`.
+        wants: extra measurements that participants make, see `Selector.wants` and
+            `Aggregator.wants`: `gradient` `(p,)`, `loss` and `squared_loss` `()`.
         metrics: what evaluations measure beside accuracy and loss.
         device: torch device that computes.
         frozen: `(f,)` the parameters of the model that are not trained.

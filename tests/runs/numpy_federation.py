@@ -248,6 +248,12 @@ class Federation:
         if name == "fednova":
             reaches = np.array([self._reach(work) for work in works])
             return self.model + (weights @ reaches) * ((weights / reaches) @ updates)
+        if name == "qfedavg":
+            losses = np.array([_loss(work.base, *self._held[work.client]) for work in works])
+            smooth = 1 / self._rate(max(work.round for work in works), 0)
+            q, slopes = options["q"], smooth * updates
+            steep = q * losses ** (q - 1) * (slopes**2).sum(axis=1) + smooth * losses**q
+            return self.model + (weights * losses**q) @ slopes / (weights @ steep)
         if name == "scaffold":
             self._learn(works)
             return self.model + weights @ updates
@@ -365,14 +371,24 @@ def _compressed(update: Floats, options: Mapping[str, Any]) -> Floats:
     return sent
 
 
-def _slope(model: Floats, inputs: Floats, labels: NDArray[np.int64]) -> Floats:
-    """Return `(p,)` the gradient of the mean cross-entropy: weights by class, then biases."""
+def _loss(model: Floats, inputs: Floats, labels: NDArray[np.int64]) -> float:
+    """Return the mean cross-entropy."""
+    return float(-np.log(_chances(model, inputs)[np.arange(len(labels)), labels]).mean())
+
+
+def _chances(model: Floats, inputs: Floats) -> Floats:
+    """Return `(n, classes)` how likely the model thinks each class is."""
     features = inputs.shape[1]
     classes = len(model) // (features + 1)
     outputs = inputs @ model[: classes * features].reshape(classes, features).T
     outputs += model[classes * features :]
     chances = np.exp(outputs - outputs.max(axis=1, keepdims=True))
-    chances /= chances.sum(axis=1, keepdims=True)
+    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+
+def _slope(model: Floats, inputs: Floats, labels: NDArray[np.int64]) -> Floats:
+    """Return `(p,)` the gradient of the mean cross-entropy: weights by class, then biases."""
+    chances = _chances(model, inputs)
     chances[np.arange(len(labels)), labels] -= 1
     chances /= len(labels)
     return np.concatenate([(chances.T @ inputs).ravel(), chances.sum(axis=0)])

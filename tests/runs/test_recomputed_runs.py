@@ -110,6 +110,11 @@ CASES: dict[str, dict[str, Any]] = {
         },
         "policy": DEADLINE,
     },
+    "qfedavg": {"aggregation": {"name": "qfedavg", "q": 2.0}, "lr_schedule": COSINE},
+    "qfedavg, carried": {
+        "aggregation": {"name": "qfedavg", "q": 0.5, "weighting": "uniform"},
+        "policy": CARRY,
+    },
     "krum": {"aggregation": {"name": "krum", "byzantine": 1, "keep": 1}},
     "krum, carried": {
         "aggregation": {"name": "krum", "byzantine": 1, "keep": 3},

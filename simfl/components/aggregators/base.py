@@ -53,6 +53,11 @@ class Aggregator(Component, ABC):
     """If it corrects, whether the server sends what a correction is made of, and is told of the
     gradients, which costs a model's size each way; else clients know of themselves."""
 
+    wants: ClassVar[tuple[str, ...]] = ()
+    """Extra measurements that participants make and upload beside their update, whatever the
+    selector asks of them: `loss` or `squared_loss` (see `Selector.wants`), which are in the
+    `extras` of their results, and cost what they do."""
+
     discounts_stale: ClassVar[bool] = False
     """Whether what it is for is that stale updates count less."""
 

@@ -97,8 +97,11 @@ def _quorum(server: Server, policy: RoundPolicy, weeks: Sequence[Week], able: in
 
 def _included(scenario: Scenario) -> list[str]:
     """Return what takes time in a round besides training and sending models."""
-    selector, server_s = scenario.selection, scenario.rounds.policy.server_time
-    asks = [f"what selector {selector.name!r} asks of participants"] if selector.wants else []
+    server_s, parts = (
+        scenario.rounds.policy.server_time,
+        (("selector", scenario.selection), ("aggregator", scenario.aggregation)),
+    )
+    asks = [f"what {kind} {p.name!r} asks of participants" for kind, p in parts if p.wants]
     return [*asks, "the server's time"] if server_s else asks
 
 

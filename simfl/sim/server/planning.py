@@ -192,14 +192,12 @@ _NOTHING = Plan()
 
 
 def _extras(settings: Settings, fleet: Fleet) -> tuple[Floats, int]:
-    """Return what the selector's measurements beside an update cost each participant.
+    """Return what measurements beside an update cost each participant.
 
     Returns:
         `(n,)` sample-units of each device, and bytes on the way up.
     """
     units, size = np.broadcast_to(0.0, len(fleet)), 0
-    if not settings.prices.charge_probes:
-        return units, size
     for want in settings.wants:
         if want == "gradient":
             units, size = units + fleet.samples, size + settings.prices.model_bytes

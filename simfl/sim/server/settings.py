@@ -90,7 +90,7 @@ class Settings:
         reached: returns whether an evaluation is at a target.
         metrics: what evaluations measure beside accuracy and loss.
         prices: what everything costs.
-        wants: what participants measure beside their update.
+        wants: what participants measure beside their update, as far as it costs something.
         filters_updates: whether clients decide after training if their update is worth an upload.
         memory_bytes: what training takes of a device's memory.
         forward_units: of a forward pass over one sample, in what training on it takes.

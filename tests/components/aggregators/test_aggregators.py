@@ -59,6 +59,27 @@ def test_in_a_synchronous_round_they_are_fedavg(name: str | dict[str, Any]) -> N
     assert aggregate(options, arrived) == pytest.approx(aggregate("fedavg", arrived), rel=1e-6)
 
 
+def told(update: float, loss: float, samples: int = 1) -> Contribution:
+    sent = contribution(update, samples)
+    return replace(sent, result=replace(sent.result, extras={"loss": np.array(loss, np.float32)}))
+
+
+@pytest.mark.parametrize("q", [0, 1, 2])
+def test_large_losses_count_for_more_with_q_fedavg(q: int) -> None:
+    """Algorithm 2 by hand: L = 2, updates of 1 and -1, losses of 3 and 1; q = 0 is FedAvg."""
+    name = {"name": "qfedavg", "q": q, "lipschitz": 2, "weighting": "uniform"}
+    steps, smooth = 3**q * 2 * 1 + 1 * 2 * -1, [q * 3.0 ** (q - 1) * 4 + 2 * 3**q, q * 4 + 2]
+    model = aggregate(name, [told(1, 3), told(-1, 1)])
+    assert model.tolist() == pytest.approx([steps / sum(smooth)], rel=1e-6)
+    assert aggregate({**name, "q": 0}, [told(1, 3), told(-1, 1)]).tolist() == [0]
+
+
+@pytest.mark.parametrize("losses", [(0, 0), (0, 1e30), (1e30, 1e30)])
+def test_no_loss_is_too_small_or_large_for_q_fedavg(losses: tuple[float, float]) -> None:
+    model = aggregate({"name": "qfedavg", "q": 100}, [told(1, losses[0]), told(1, losses[1])])
+    assert 0 <= model[0] <= 1
+
+
 def test_momentum_by_hand() -> None:
     steps = rounds(aggregators.parse({"name": "fedavgm", "momentum": 0.5, "lr": 2}), [1, 1, 0])
     assert steps == pytest.approx([2, 5, 6.5])  # v = 1, 1.5, 0.75
