@@ -17,10 +17,12 @@ class CoresetContract(ComponentContract):
 
     create: Callable[..., Coreset]
 
-    def choose(self, features: Floats, labels: Ids, size: int, seed: int = 0) -> tuple[Ids, Floats]:
-        """Return a coreset and check what it must always be."""
-        before = (features.copy(), labels.copy())
-        rows, weights = self.create().choose(features, labels, size, np.random.default_rng(seed))
+    def choose(
+        self, features: Floats, labels: Ids, size: int, seed: int = 0, method: Coreset | None = None
+    ) -> tuple[Ids, Floats]:
+        """Return a coreset, chosen by a `method` (None: a new one), once it is what it must be."""
+        before, method = (features.copy(), labels.copy()), method or self.create()
+        rows, weights = method.choose(features, labels, size, np.random.default_rng(seed))
         unchanged((features, labels), before)
         m = len(labels)
         assert rows.shape == weights.shape == (min(size, m),), f"{rows} for {size} of {m}"
@@ -45,9 +47,13 @@ class CoresetContract(ComponentContract):
         self.choose(np.full((m, 3), value), np.zeros(m, dtype=np.int64), size)
 
     def test_same_numbers_same_coreset(self) -> None:
-        """Chance comes from the generator that is passed in, and from nowhere else."""
+        """Chance comes from the generator that is passed in, and from nowhere else.
+
+        Nothing is remembered: who has chosen before chooses the same again.
+        """
+        method = self.create()
         features, labels = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 3
-        one, other = (self.choose(features, labels, 7, seed=4) for _ in range(2))
+        one, other = (self.choose(features, labels, 7, 4, method) for _ in range(2))
         assert np.array_equal(one[0], other[0])
         assert np.array_equal(one[1], other[1])
 
