@@ -52,8 +52,8 @@ def mean_interval(values: Sequence[float], possible: Range = ANY) -> Interval | 
     """
     if len(values) < 2 or not np.isfinite(values).all():
         return None
-    few = len(values) < FEW
-    if max(values) - min(values) <= ROUNDING * max(map(abs, values)):
+    few, rounding = len(values) < FEW, ROUNDING * max(map(abs, values))
+    if max(values) - min(values) <= rounding:
         return Interval(values[0], values[0], "Student's t" if few else "BCa bootstrap")
     if few:
         return _student(np.asarray(values, dtype=np.float64), possible)
@@ -67,7 +67,9 @@ def mean_interval(values: Sequence[float], possible: Range = ANY) -> Interval | 
         method="BCa",
         rng=Seeds(0).stream("bootstrap"),
     ).confidence_interval
-    return Interval(float(bounds.low), float(bounds.high), "BCa bootstrap")
+    # Of what comes in steps, such as shares of a test set, an end may be 0 but for rounding.
+    low, high = (0.0 if abs(end) <= rounding else float(end) for end in bounds)
+    return Interval(low, high, "BCa bootstrap")
 
 
 def _student(values: Floats, possible: Range) -> Interval:

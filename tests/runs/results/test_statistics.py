@@ -43,6 +43,18 @@ def test_more_values_have_scipys_bca() -> None:
     assert interval.high - values.mean() > values.mean() - interval.low
 
 
+def test_an_end_that_is_zero_but_for_rounding_is_zero() -> None:
+    """Right answers in 60; the end lay at -1.4e-19, and the two could be told apart for sure."""
+    base = [17, 22, 15, 22, 20, 24, 19, 21, 14, 17, 22, 17, 17, 24, 22, 22]
+    base += [13, 17, 25, 23, 25, 21, 17, 16, 23, 16, 20, 22, 22, 16, 16, 17]
+    other = [15, 19, 21, 14, 18, 21, 19, 18, 15, 20, 18, 21, 18, 14, 16, 19]
+    other += [18, 16, 23, 16, 18, 23, 17, 22, 20, 19, 21, 21, 19, 12, 16, 14]
+    shares = Figure.of([x / 60 - y / 60 for x, y in zip(other, base, strict=True)])
+    assert shares.interval is not None
+    assert shares.interval.high == 0
+    assert shares.level
+
+
 @pytest.mark.parametrize("n", [3, 4, 6, 10, 20])
 def test_intervals_of_few_seeds_hold_the_truth_as_often_as_they_say(n: int) -> None:
     rng = np.random.default_rng(7)
