@@ -16,6 +16,10 @@ from simfl.core.target import MetricTarget, metric_of
 from simfl.core.types import Flags
 from simfl.errors import nearest
 
+_ROUNDING = 1e-12
+"""Of a target: what sums of floats may fall short of it, where the sums of what they stand for do
+not: of three classes 70% each are right, and the mean of 0.7, 0.7 and 0.7 is less than 0.7."""
+
 
 @dataclass(frozen=True)
 class Criterion:
@@ -69,8 +73,9 @@ class Criteria:
 
     def at(self, target: float, values: NDArray[np.float64]) -> Flags:
         """Return which of the `values`, of any shape, are at `target`, or better (NaN is not)."""
+        wanted, rounding = float(target), _ROUNDING * abs(target)
         less = self.better(metric_of(target)) == "less"
-        return values <= float(target) if less else values >= float(target)
+        return values <= wanted + rounding if less else values >= wanted - rounding
 
     def reached(self, evaluation: Evaluation, target: float) -> bool:
         """Return whether an evaluation is at `target`, or better."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from simfl.components.losses.base import losses
+from simfl.components.metrics.balanced_accuracy import BalancedAccuracy
 from simfl.components.metrics.base import Better, QualityMetric
 from simfl.core.evaluation import Evaluation
 from simfl.core.target import MetricTarget
@@ -53,3 +54,17 @@ def test_at_it_or_better(target: MetricTarget, hits: list[bool]) -> None:
     for value, hit in zip(values.tolist(), hits, strict=True):
         judged = Evaluation(None, value**2, {"skill": None if math.isnan(value) else value})
         assert REGRESSION.reached(judged, target) == hit
+
+
+def test_a_share_that_is_at_it_but_for_rounding_is_at_it() -> None:
+    """Seven of ten are right in each of three classes; the mean of the three is below 0.7."""
+    metric = BalancedAccuracy()
+    right = np.tile(np.arange(10) < 7, 3)
+    true = np.repeat(np.arange(3), 10)
+    said = np.where(right, true, (true + 1) % 3)
+    value = metric.of(np.eye(3)[said], true)
+    assert value < 0.7
+    criteria = Criteria.of(losses.parse("cross_entropy"), [metric])
+    judged = Evaluation(0.7, 1.0, {"balanced_accuracy": value})
+    assert criteria.reached(judged, MetricTarget(0.7, "balanced_accuracy"))
+    assert not criteria.reached(judged, MetricTarget(0.700001, "balanced_accuracy"))
