@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from hashlib import sha256
 from io import BytesIO
 from itertools import islice
@@ -98,7 +99,7 @@ def fork_all(
             _LOG.warning("nothing is changed, the fork of %s will be that run again", plan.folder)
     new = [plan.forked for plan in planned if not plan.forked.exists()]
     try:
-        for plan in planned:
+        for plan in _readers_first(planned):
             plan.make()
     except BaseException:  # all are made, or none
         for forked in new:
@@ -116,8 +117,8 @@ class _Plan:
     Attributes:
         folder: of the run that it comes from.
         forked: its own.
-        files: the log of what is shared, and the scenarios before its own, by name.
-        events: how many are shared.
+        scenarios: those before its own, by the name of their files.
+        events: how many of the run's are shared.
         scenario: its own.
         provenance: its own.
         changes_nothing: whether its scenario says what that of the run does.
@@ -125,16 +126,19 @@ class _Plan:
 
     folder: Path
     forked: Path
-    files: Mapping[str, bytes]
+    scenarios: Mapping[str, bytes]
     events: int
     scenario: Scenario
     provenance: dict[str, Any]
     changes_nothing: bool
 
     def make(self) -> None:
-        """Make its folder."""
+        """Make its folder: the log is read only now, lest those of many runs be held at once."""
         with locked(self.forked):
-            prepare(self.forked, self.scenario.to_yaml(), self.provenance, dict(self.files))
+            log = BytesIO()
+            log.writelines(f"{line}\n".encode() for line in _past(self.folder, self.events))
+            files = {**self.scenarios, EVENTS: log.getvalue()}
+            prepare(self.forked, self.scenario.to_yaml(), self.provenance, files)
             checkpoint.inherit(self.folder, self.forked, self.events)
 
 
@@ -153,24 +157,31 @@ def _plan(
     refuse({name: scenario}, trains=not provenance["time_only"])
     name = _folder_name(name)
     forked = _beside(folder, name)
-    log = BytesIO()
-    log.writelines(f"{line}\n".encode() for line in _past(folder, events))
+    digest = sha256()
+    for line in _past(folder, events):
+        digest.update(f"{line}\n".encode())
     origin = {
         "of": str(folder),
         "variant": provenance["variant"],
         "at_s": at_s,
         "set": list(changes),
         "events": events,
-        "events_sha256": sha256(log.getbuffer()).hexdigest(),
+        "events_sha256": digest.hexdigest(),
         "scenario_sha256": provenance["scenario_sha256"],
     }
     _refuse_what_is_there(folder, forked, overwrite)
-    scenarios = [stage.to_yaml().encode() for _, stage in before]
-    files = dict(zip(past_names(len(scenarios)), scenarios, strict=True))
+    texts = [stage.to_yaml().encode() for _, stage in before]
+    scenarios = dict(zip(past_names(len(texts)), texts, strict=True))
     own = forked_provenance(provenance, origin, name, scenario, before[-1][1])
     same = scenario.to_yaml() == before[-1][1].to_yaml()
-    files[EVENTS] = log.getvalue()
-    return _Plan(folder, forked, files, events, scenario, own, same)
+    return _Plan(folder, forked, scenarios, events, scenario, own, same)
+
+
+def _readers_first(planned: Sequence[_Plan]) -> list[_Plan]:
+    """Return the plans such that a run is read before another's fork takes its place."""
+    by_origin = {plan.folder.resolve(): plan for plan in planned}
+    before = {origin: {plan.forked.resolve()} & {*by_origin} for origin, plan in by_origin.items()}
+    return [by_origin[origin] for origin in TopologicalSorter(before).static_order()]
 
 
 def _past(folder: Path, events: int) -> Iterator[str]:

@@ -10,11 +10,11 @@ from simfl import Options, run
 from simfl.cli import main
 from simfl.errors import InputError
 from simfl.runs.folder.json_files import read_json
-from simfl.runs.forks.fork import fork
+from simfl.runs.forks.fork import fork, fork_all
 from simfl.runs.run import resume
 from simfl.runs.verify import verify
 from tests.run_folders import COMPUTED, broken, computed, events, files
-from tests.runs.forks.forked_runs import CHANGES, FEDBUFF, Ran, instant, shares
+from tests.runs.forks.forked_runs import CHANGES, FEDBUFF, Ran, instant, shares, until
 from tests.runs.interruptions import EAGER
 from tests.tiny import TINY
 
@@ -192,6 +192,18 @@ def test_a_fork_of_a_fork(tmp_path: Path, ran: Ran) -> None:
     assert shares(twice, once, at_s)
     assert broken(twice) == []
     assert verify(twice) is None
+
+
+def test_a_run_is_forked_before_another_fork_takes_its_place(tmp_path: Path, ran: Ran) -> None:
+    first = ran(tmp_path)
+    second = fork(first, instant(first, 0.3), FEDBUFF)
+    resume(second, EAGER)
+    at_s = instant(second, 0.7)
+    pasts = [until(first, at_s), until(second, at_s)]
+    assert pasts[0] != pasts[1]
+    replaced, twice = fork_all([first, second], at_s, ["rounds.clients=2"], overwrite=True)
+    assert replaced == second
+    assert [until(replaced, at_s), until(twice, at_s)] == pasts
 
 
 def test_the_command_forks_and_refuses_what_it_can_not(
