@@ -87,6 +87,71 @@ def test_energy_that_is_said_to_be_known_but_is_not_there_is_told(
         assert f"which {provenance} says is known" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("commands", "sound", "damaged", "told"),
+    [
+        (
+            "report compare",
+            "every: 1",
+            "every: x",
+            "evaluation.every: expected a whole number, got",
+        ),
+        (
+            "report compare",
+            "targets: [",
+            "targets: 3  #",
+            "evaluation.targets: expected a list, got",
+        ),
+        (
+            "report explain",
+            "from_round: 2",
+            "from_round: x",
+            "fleet[0].attack.from_round: expected",
+        ),
+        (
+            "report explain",
+            "enforce: true",
+            "enforce: 7",
+            "rounds.policy.enforce: expected true or",
+        ),
+        ("compare explain", "count: 8", "count: [8]", "fleet[0].count: expected a whole number"),
+        (
+            "explain",
+            "batch_size: 8",
+            "batch_size: 0",
+            "training.batch_size: expected a whole number",
+        ),
+        ("explain", "batch_size:", "batch:", "is damaged: it has no 'training.batch_size'"),
+        (
+            "explain",
+            "availability:",
+            "availability: [a]  #",
+            "fleet[0].availability: expected a name",
+        ),
+    ],
+)
+def test_a_scenario_changed_by_hand_is_told_with_its_line(
+    commands: str,
+    sound: str,
+    damaged: str,
+    told: str,
+    run_tiny: RunTiny,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Each ended in an internal error."""
+    attack = {"name": "sign_flip", "from_round": 2}
+    folder = run_tiny({"fleet.attack": attack, "evaluation.targets": [0.5]}).folder
+    file = folder / "scenario.yaml"
+    lines = file.read_text().splitlines()
+    [line] = [number for number, text in enumerate(lines) if sound in text]
+    file.write_text("\n".join(lines).replace(sound, damaged, 1))
+    for command in commands.split():
+        assert main([command, str(folder)]) == 2
+        err = capsys.readouterr().err
+        assert told in err
+        assert f"{file}:{line + 1}:" in err or f"{file} is damaged" in err
+
+
 def test_a_run_without_its_scenario_is_neither_left_out_nor_replaced(
     run_tiny: RunTiny, capsys: pytest.CaptureFixture[str]
 ) -> None:

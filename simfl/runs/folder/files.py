@@ -46,14 +46,16 @@ class RunFiles:
         """The resolved scenario, as plain data.
 
         Raises:
-            InputError: it can't be read, or is none.
+            InputError: it can't be read, is none, or something in it is not what it should be.
         """
+        from simfl.runs.folder.scenario_kinds import require_sound
         from simfl.scenario.language.yaml import read_yaml
 
         path = self.folder / SCENARIO
         scenario, _ = read_yaml(self.scenario_text, str(path), lines=False)
         if not isinstance(scenario, dict):
             raise InputError(f"{path} holds no scenario")
+        require_sound(scenario, self.scenario_text, str(path))
         return scenario
 
     def written(self, *path: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 from simfl.errors import InputError
 from simfl.runs.folder.files import component_name, value_at
 from simfl.runs.folder.folder import SCENARIO, event_log, logged, past_names
+from simfl.runs.folder.scenario_kinds import require_sound
 from simfl.scenario.language.yaml import read_yaml
 
 _Row = Mapping[str, Any]
@@ -23,7 +24,9 @@ def past_scenarios(folder: Path, forks: int) -> list[_Row]:
 
 def _past_scenario(file: Path) -> _Row:
     try:
-        scenario, _ = read_yaml(file.read_text("utf-8"), str(file))
+        text = file.read_text("utf-8")
+        scenario, _ = read_yaml(text, str(file))
+        require_sound(scenario, text, str(file))
     except OSError as error:
         raise InputError(f"{file} can't be read: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -10,13 +10,17 @@ import numpy as np
 from simfl.core.code import beside
 from simfl.core.types import Floats
 from simfl.core.units import DATA_RATE, compute_dimension, format_quantity, parse_quantity
-from simfl.errors import UnitError
+from simfl.errors import InputError, UnitError
+from simfl.runs.folder.files import component_name
+from simfl.runs.folder.folder import SCENARIO
 from simfl.runs.results.result import RunResult
 from simfl.scenario.language.place import as_written
 from simfl.sim.policies.base import RoundPolicy, policies
 
 LINKS = ("downlink", "uplink")
 SPEED = ("compute", *LINKS, "latency")
+NEEDED = (("fleet",), ("network",), ("training", "batch_size"), ("rounds", "policy"))
+"""What every run's scenario has, and is looked up in it."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,15 @@ def policy_of(run: RunResult) -> type[RoundPolicy]:
 
 
 def changes(run: RunResult) -> list[Change]:
-    """Return the changes that would make some run shorter, and mean something to this one."""
+    """Return the changes that would make some run shorter, and mean something to this one.
+
+    Raises:
+        InputError: its scenario is damaged.
+    """
+    for path in NEEDED:
+        if run.written(*path) is None:
+            file = run.folder / SCENARIO
+            raise InputError(f"{file} is damaged: it has no {'.'.join(path)!r}")
     scenario, policy = run.scenario, policy_of(run)
     candidates = [
         *_less_waiting(scenario, policy),
@@ -149,7 +161,7 @@ def _always_available(groups: list[dict[str, Any]]) -> Iterator[Change]:
     """Yield devices that never leave, whose batteries never run empty."""
     sets = []
     for index, group in enumerate(groups):
-        if group["availability"]["name"] != "always":
+        if component_name(group.get("availability")) != "always":
             sets.append(f"fleet[{index}].availability=always")
         if group.get("battery") is not None:
             sets.append(f"fleet[{index}].battery=null")
@@ -173,7 +185,7 @@ def _faster_links(scenario: Mapping[str, Any]) -> Iterator[Change]:
         if key in network
     }
     for name, cell in (network.get("cells") or {}).items():
-        paths |= {f"network.cells.{name}.{key}": cell[key] for key in LINKS}
+        paths |= {f"network.cells.{name}.{key}": cell.get(key) for key in LINKS}
     limited = {path: value for path, value in paths.items() if value != "unlimited"}
     yield _scaled("links twice as fast", 2.0, limited)
     yield Change(
