@@ -16,6 +16,8 @@ LEAST = 16
 """Columns of a last cell, however narrow the text is."""
 MOST = 40
 """Participations of a round that have a line; its table has them all."""
+NAME = 24
+"""Characters of a client's name."""
 MEANING = {
     "idle": "nobody was at work for it yet",
     "poll": "the selector's questions were out",
@@ -131,7 +133,8 @@ def _attack(explanation: Explanation, group: str) -> str:
 
 def _device(run: RunResult, client: int, group: str, attack: str) -> str:
     """Return a device's number, and in brackets its client's name, its group, and if it attacks."""
-    facts = (run.client_name(client), group, "attacker" if attack else "")
+    name = formats.shortened(run.client_name(client), NAME)
+    facts = (name, group, "attacker" if attack else "")
     return f"{client} ({', '.join(filter(None, facts))})"
 
 
@@ -156,12 +159,14 @@ def _counted(explanation: Explanation) -> int:
 def _participations(explanation: Explanation) -> Iterator[str]:
     parts = explanation.participations
     yield "The participations selected in it, those that came to nothing first, then the slowest:"
-    rows = [["device", "outcome", "download", "compute", "upload", "cut off in"]]
-    for part in parts[:MOST]:
+    shown = parts[:MOST]
+    cut_off = any(part.cut_off_in for part in shown)
+    rows = [["device", "outcome", "download", "compute", "upload", *["cut off in"] * cut_off]]
+    for part in shown:
         took = map(formats.duration, (part.download_s, part.compute_s, part.upload_s))
         device = _device(explanation.run, part.client, part.group, part.attack)
-        rows.append([device, part.outcome, *took, _cut_off(part)])
-    yield from _columns(rows, "<<>>><")
+        rows.append([device, part.outcome, *took, *[_cut_off(part)] * cut_off])
+    yield from _columns(rows, "<<>>><"[: len(rows[0])])
     if len(parts) > MOST:
         yield f"  and {len(parts) - MOST:,} more: {explanation.run.folder / CLIENTS} has all"
 

@@ -115,6 +115,7 @@ def test_clients_are_called_what_the_data_call_them(tmp_path: Path) -> None:
     result = made(tmp_path, **scenario, rounds={"clients": 2, "stop": {"rounds": 1}})
     text = as_text(explanation := explain(result, 1))
     assert "1 (Nord, ward) " in text
+    assert "cut off in" not in text  # nobody was
     assert "device 0 (A & B, ward)" in text or "device 1 (Nord, ward)" in text
     parts = explanation.as_dict()["participations"]
     assert {part["client"]: part["name"] for part in parts} == {0: "A & B", 1: "Nord"}
