@@ -53,6 +53,20 @@ def test_long_names_and_short_values_fit_a_phone(tmp_path: Path) -> None:
     assert read(page, play, tmp_path, 360) == {"cut": 0, "lines": [1]}
 
 
+def test_bars_beside_long_names_fit_a_phone(tmp_path: Path) -> None:
+    """What was late, or wasted, lay to the right of what can be seen."""
+    for name in ("a", "a variant with a long name"):
+        made_run(tmp_path / "runs", name, 0, [0.5, 0.6])
+    page = write_report(find_runs([tmp_path / "runs"]), tmp_path / "written.html")
+    play = """return [...document.querySelectorAll(".plot:has(text.row)")].map(plot => {
+      const names = [...plot.querySelectorAll("text.row")].map(row => row.getBBox().x);
+      const ends = [...plot.querySelectorAll("rect[class^='p-'], rect[class^='o-']")].map(bar =>
+        bar.getBoundingClientRect().right - plot.getBoundingClientRect().right);
+      return plot.scrollWidth <= plot.clientWidth && Math.max(...ends) < 0
+        && Math.min(...names) > 0;});"""
+    assert set(read(page, play, tmp_path, 390)) == {True}
+
+
 def test_to_which_target_a_column_is_can_be_seen_on_a_phone(tmp_path: Path) -> None:
     """Above energies stood nothing: `to 30%` was in the middle of columns further right."""
     curves = [0.4, 0.6], [0.5, 0.7]

@@ -52,7 +52,8 @@ def test_charts_that_stand_still_can_be_zoomed(page: Path, width: int, tmp_path:
     for (const f of simfl.figures.filter(f => !f.chart && f.plot.querySelector("svg[data-x]"))) {
       const svg = f.plot.querySelector("svg"), box = svg.getBoundingClientRect();
       const wide = svg.viewBox.baseVal.width, facts = JSON.parse(svg.dataset.x);
-      const left = facts.left, right = wide - 14, middle = (left + right) / 2;
+      const left = Number(svg.querySelector("clipPath rect").getAttribute("x"));  // of the plot
+      const right = wide - 14, middle = (left + right) / 2;
       const rect = [...svg.querySelectorAll(".area rect")].at(-1);
       const curve = svg.querySelector(".area path.line");
       const where = () => rect ? Number(rect.getAttribute("x"))

@@ -1,8 +1,10 @@
 // Charts that are drawn once: their shapes are moved along x, and other ticks are set; on narrow
 // screens, too.  Returns what zooms (null: to the whole), with `fit` to a width.
+const BARS = 160, NAMES = 110;  // pixels of a narrow plot, and of the names left of it
 function stretch(figure, svg) {
   const whole = JSON.parse(svg.dataset.x), {left} = whole, {width, height} = svg.viewBox.baseVal;
-  const label = svg.querySelector("text.name:not([transform])"), least = left + 160;
+  const label = svg.querySelector("text.name:not([transform])");
+  const rows = [...svg.querySelectorAll("text.row")].map(row => [row, row.textContent]);
   const right = width - RIGHT, ticks = svg.querySelector(".xs"), before = ticks.innerHTML;
   const area = svg.querySelector(".area"), clip = `still${++clips}`;
   const shapes = [...area.querySelectorAll("path, rect, circle, text.upright")].map(shape =>
@@ -14,8 +16,8 @@ function stretch(figure, svg) {
   const first = to(whole.low), last = to(whole.high);
   const place = v => left + (to(v) - first) / (last - first) * (right - left);
   const p = {left, width, height, x: {...whole}, zoomed: false};
-  let edge = right, shown = null;
-  p.beyond = u => of(to(p.x.low) + (u - left) / (edge - left) * (to(p.x.high) - to(p.x.low)));
+  let start = left, edge = right, shown = null;  // start: names beside bars take less room there
+  p.beyond = u => of(to(p.x.low) + (u - start) / (edge - start) * (to(p.x.high) - to(p.x.low)));
 
   const zoom = range => {
     let [low, high] = (range || [whole.low, whole.high]).map(to);
@@ -25,8 +27,8 @@ function stretch(figure, svg) {
     p.zoomed = Boolean(range);
     figure.state.zoom = shown = range && [p.x.low, p.x.high];
     figure.reset.hidden = !range;
-    const factor = (last - first) / (high - low) * (edge - left) / (right - left);
-    const from = place(p.x.low), move = u => left + (u - from) * factor;
+    const factor = (last - first) / (high - low) * (edge - start) / (right - left);
+    const from = place(p.x.low), move = u => start + (u - from) * factor;
     const moved = range || edge < right ? movedBy(move, factor) : {};
     for (const [shape, original] of shapes) {
       for (const [name, value] of original) {
@@ -36,16 +38,21 @@ function stretch(figure, svg) {
       else shape.removeAttribute("clip-path");
     }
     ticks.innerHTML = !range && edge === right ? before
-      : ticksOf(whole, p.x, (edge - left) / (high - low), edge - left, edge < right)
+      : ticksOf(whole, p.x, (edge - start) / (high - low), edge - start, edge < right)
         .map(([v, s]) => uprightTick(move(place(v)), s, height - BOTTOM, p.width)).join("");
   };
   zoom.fit = room => {
-    const wide = Math.min(width, Math.max(room, least));
+    start = rows.length ? Math.min(left, Math.max(NAMES, room - BARS)) : left;
+    const wide = Math.min(width, Math.max(room, start + BARS));
     if (Math.abs(wide - p.width) < 4 && wide !== width || wide === p.width) return;
-    p.width = wide; edge = wide - RIGHT;
+    p.width = wide; p.left = start; edge = wide - RIGHT;
+    for (const [row, name] of rows) {
+      row.setAttribute("x", start - 8);
+      row.textContent = start < left ? shortened(name, Math.floor((start - 16) / TICK)) : name;
+    }
     set(svg, {viewBox: `0 0 ${wide} ${height}`, width: wide});
-    svg.querySelector(`#${clip} rect`).setAttribute("width", edge - left);
-    if (label) label.setAttribute("x", num((left + edge) / 2));
+    set(svg.querySelector(`#${clip} rect`), {x: start, width: edge - start});
+    if (label) label.setAttribute("x", num((start + edge) / 2));
     for (const line of svg.querySelectorAll("path.grid")) {
       line.setAttribute("d", line.getAttribute("d").replace(/H.*/, `H${num(edge)}`));
     }
