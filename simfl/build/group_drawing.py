@@ -13,6 +13,7 @@ from simfl.core.blame import blaming
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
+from simfl.core.units import SAMPLE_TIME
 from simfl.errors import InputError
 from simfl.scenario.distributions import Draw
 from simfl.scenario.parts.battery import Spread
@@ -157,11 +158,13 @@ class GroupDrawing:
         uniforms = np.full(len(self._samples), 0.5)
         own = self._correlated.get(number)
         uniforms[self._mine] = self._uniforms(number) if own is None else own
+        if draw.unit == SAMPLE_TIME.base:  # who is fast takes little time
+            uniforms = 1 - uniforms
         with np.errstate(over="ignore"):  # infinity is told of
-            values = np.asarray(draw.values(uniforms, self._samples), dtype=np.float64)[self._mine]
-        draw.check(values, self._samples[self._mine])
-        values = self._scaled(values, draw.unit)
-        if len(odd := values[~_is_possible(number, values)]):
+            drawn = np.asarray(draw.values(uniforms, self._samples), dtype=np.float64)[self._mine]
+        draw.check(drawn, self._samples[self._mine])
+        values = self._scaled(drawn, draw.unit)
+        if len(odd := drawn[~_is_possible(number, values)]):
             raise InputError(
                 f"{odd[0]:g} {draw.unit} was drawn, which is not possible; give the distribution "
                 "`min` and `max`, or less spread"
@@ -174,9 +177,14 @@ class GroupDrawing:
     def _scaled(self, values: Floats, unit: str) -> Floats:
         """Return `(count,)` compute rates in sample-units per second, all else as it is.
 
+        Rates may be given as FLOP/s or as the time that a sample takes.
+
         Raises:
             InputError: the model has no FLOPs that FLOP/s could be divided by.
         """
+        if unit == SAMPLE_TIME.base:
+            with np.errstate(divide="ignore", over="ignore"):  # infinity is told of
+                return 1 / values
         if unit != "FLOP/s":
             return values
         if not self._flops:

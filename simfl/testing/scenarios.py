@@ -158,6 +158,7 @@ COMPUTE: st.SearchStrategy[Any] = st.sampled_from(
         "60 samples/s",
         {"distribution": "lognormal", "median": "60 samples/s", "sigma": 0.6},
         {"distribution": "choice", "values": ["20 samples/s", "80 samples/s"]},
+        {"distribution": "exponential", "mean": "50 ms/sample", "min": "1 ms/sample"},
     ]
 )
 LINKS: st.SearchStrategy[Any] = st.sampled_from(["unlimited", "200 kbit/s", "50 kbit/s"])

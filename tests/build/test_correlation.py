@@ -43,8 +43,12 @@ def spearman(a: Any, b: Any) -> float:
 
 
 @pytest.mark.parametrize("rho", [-0.8, -0.3, 0.25, 0.6, 0.85])
-def test_rank_correlation_is_the_one_asked_for(rho: float) -> None:
-    fleet = draw(scenario({"compute~samples": rho, "downlink~compute": -rho / 2}), sizes())
+@pytest.mark.parametrize("unit", ["samples/s", "ms/sample"])
+def test_rank_correlation_is_the_one_asked_for(rho: float, unit: str) -> None:
+    """It is of speed, whether that is given as a rate or as a time."""
+    compute = {**COMPUTE, "median": f"20 {unit}"}
+    asked = {"compute~samples": rho, "downlink~compute": -rho / 2}
+    fleet = draw(scenario(asked, compute=compute), sizes())
     error = 3 / np.sqrt(N)
     assert abs(spearman(fleet.rate, fleet.samples) - rho) < error
     assert abs(spearman(fleet.rate, fleet.downlink_bps) + rho / 2) < error

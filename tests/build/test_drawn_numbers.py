@@ -30,6 +30,15 @@ def test_unlimited_links_are_possible() -> None:
     assert np.isinf(fleet({"uplink": "unlimited"}).uplink_bps).all()
 
 
+def test_speed_may_be_given_as_the_time_that_a_sample_takes() -> None:
+    """Asynchronous methods are judged by delays that are half-normal or exponential."""
+    assert (fleet({"compute": "20 ms/sample"}).rate == 50).all()
+    times = {"distribution": "uniform", "min": "10 ms/sample", "max": "20 ms/sample"}
+    rates = {"distribution": "uniform", "min": "1 samples/s", "max": "2 samples/s"}
+    fast = fleet({"compute": rates}).rate - 1  # who is fast takes little time
+    assert 1 / fleet({"compute": times}).rate == pytest.approx(0.02 - 0.01 * fast)
+
+
 def assert_refused(group: dict[str, Any], number: str) -> None:
     with pytest.raises(InputError, match=rf"fleet\[0\]\.{number}: .* was drawn, .* not possible"):
         fleet(group)

@@ -18,6 +18,7 @@ from simfl.core.units import (
     FLOP_RATE,
     POWER,
     SAMPLE_RATE,
+    SAMPLE_TIME,
     Dimension,
     Duration,
     LinkRate,
@@ -64,6 +65,7 @@ PERCENT: TypeAdapter[float] = TypeAdapter(Percent)
         ("200 samples/s", SAMPLE_RATE, 200.0),
         ("6 samples/min", SAMPLE_RATE, 0.1),
         ("3 GFLOP/s", FLOP_RATE, 3e9),
+        ("20 ms/sample", SAMPLE_TIME, 0.02),
         ("1.2 TFLOP/s", FLOP_RATE, 1.2e12),
         ("800 mW", POWER, 0.8),
         ("2 kJ", ENERGY, 2000.0),
@@ -197,7 +199,12 @@ def test_a_link_may_be_unlimited(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "dimension"), [("200 samples/s", SAMPLE_RATE), ("3 GFLOP/s", FLOP_RATE)]
+    ("value", "dimension"),
+    [
+        ("200 samples/s", SAMPLE_RATE),
+        ("3 GFLOP/s", FLOP_RATE),
+        ("20 ms/sample", SAMPLE_TIME),
+    ],
 )
 def test_compute_rates_keep_which_they_are(value: str, dimension: Dimension) -> None:
     assert compute_dimension(value) is dimension

@@ -22,6 +22,7 @@ from simfl.core.units.dimensions import ENERGY as ENERGY
 from simfl.core.units.dimensions import FLOP_RATE as FLOP_RATE
 from simfl.core.units.dimensions import POWER as POWER
 from simfl.core.units.dimensions import SAMPLE_RATE as SAMPLE_RATE
+from simfl.core.units.dimensions import SAMPLE_TIME as SAMPLE_TIME
 from simfl.core.units.dimensions import Dimension as Dimension
 from simfl.core.units.fields import DataSize as DataSize
 from simfl.core.units.fields import Duration as Duration

@@ -58,10 +58,14 @@ FLOP_RATE = Dimension(
     positive=True,
     largest=1e24,
 )
+SAMPLE_TIME = Dimension(
+    "a time per sample", "s/sample", ("us/sample", "ms/sample", "s/sample"), "20 ms/sample",
+    positive=True,
+)  # fmt: skip
 POWER = Dimension("a power", "W", ("mW", "W", "kW"), "2.5 W")
 ENERGY = Dimension("an energy", "J", ("J", "kJ", "mWh", "Wh", "kWh"), "12 Wh")
 
-DIMENSIONS = (DURATION, DATA_RATE, DATA_SIZE, SAMPLE_RATE, FLOP_RATE, POWER, ENERGY)
+DIMENSIONS = (DURATION, DATA_RATE, DATA_SIZE, SAMPLE_RATE, FLOP_RATE, SAMPLE_TIME, POWER, ENERGY)
 
-COMPUTE = (SAMPLE_RATE, FLOP_RATE)
-"""The two ways of saying how fast a device computes."""
+COMPUTE = (SAMPLE_RATE, FLOP_RATE, SAMPLE_TIME)
+"""The ways of saying how fast a device computes."""

@@ -152,14 +152,14 @@ def _bare(dimension: Dimension) -> str:
 _EITHER_RATE = Dimension(
     "a compute rate",
     SAMPLE_RATE.base,
-    SAMPLE_RATE.units + FLOP_RATE.units[:-1],
+    SAMPLE_RATE.units + FLOP_RATE.units[:-1] + ("ms/sample",),
     "100 samples/s' or '3 GFLOP/s",
     positive=True,
 )
 
 
 def compute_dimension(value: object) -> Dimension:
-    """Return which of the two compute rates `value` is; if neither, one whose errors name both."""
+    """Return which way of saying a compute rate `value` is; if none, one whose errors name them."""
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     unit = match[2] if match else None
     for dimension in COMPUTE:

@@ -9,7 +9,13 @@ import numpy as np
 
 from simfl.core.code import beside
 from simfl.core.types import Floats
-from simfl.core.units import DATA_RATE, compute_dimension, format_quantity, parse_quantity
+from simfl.core.units import (
+    DATA_RATE,
+    SAMPLE_TIME,
+    compute_dimension,
+    format_quantity,
+    parse_quantity,
+)
 from simfl.errors import InputError, UnitError
 from simfl.runs.folder.files import component_name
 from simfl.runs.folder.folder import SCENARIO
@@ -215,6 +221,11 @@ def times(value: Any, factor: float) -> Any:
 
     >>> times({"distribution": "normal", "mean": "10 samples/s", "std": "2 samples/s"}, 2)
     {'distribution': 'normal', 'mean': '20 samples/s', 'std': '4 samples/s'}
+
+    A time per sample is as much shorter:
+
+    >>> times("20 ms/sample", 2)
+    '10 ms/sample'
     """
     if isinstance(value, Mapping):
         return {key: times(item, factor) for key, item in value.items()}
@@ -224,7 +235,8 @@ def times(value: Any, factor: float) -> Any:
         return value
     for dimension in (DATA_RATE, compute_dimension(value)):
         try:
-            return format_quantity(factor * parse_quantity(value, dimension), dimension)
+            by = 1 / factor if dimension is SAMPLE_TIME else factor
+            return format_quantity(by * parse_quantity(value, dimension), dimension)
         except UnitError:
             continue
     return value

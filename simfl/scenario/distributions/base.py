@@ -66,7 +66,7 @@ class Draw(BaseModel, ABC):
 
     @property
     def unit(self) -> str:
-        """Base unit of the values, such as ``bit/s``, ``samples/s`` or ``FLOP/s``."""
+        """Base unit of the values, such as ``bit/s``, ``samples/s`` or ``s/sample``."""
         return self._dimension.base
 
     @abstractmethod

@@ -27,7 +27,7 @@ class Drawn:
     """Annotation of a `Draw` field.
 
     Args:
-        dimension: what the number is; None: a compute rate, in one of its two units throughout.
+        dimension: what the number is; None: a compute rate, said in one way throughout.
         unlimited: whether ``unlimited`` is accepted.
     """
 
@@ -153,7 +153,7 @@ def _leaves(value: object) -> Iterator[object]:
 
 
 ComputeDraw = Annotated[Draw, Drawn(None)]
-"""``samples/s`` or ``FLOP/s``; `Draw.unit` says which."""
+"""``samples/s``, ``FLOP/s`` or ``s/sample``; `Draw.unit` says which."""
 LinkDraw = Annotated[Draw, Drawn(DATA_RATE, unlimited=True)]
 DurationDraw = Annotated[Draw, Drawn(DURATION)]
 DataSizeDraw = Annotated[Draw, Drawn(DATA_SIZE)]

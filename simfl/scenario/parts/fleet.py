@@ -61,8 +61,8 @@ class Group(Part):
     )
     compute: ComputeDraw = Field(
         default_factory=lambda: constant("100 samples/s", SAMPLE_RATE),
-        description="training speed: samples/s, or FLOP/s, divided by what the model's forward "
-        "and backward passes take",
+        description="training speed: samples/s, or a time such as 20 ms/sample; or FLOP/s, divided "
+        "by what the model's forward and backward passes take",
     )
     downlink: LinkDraw = Field(
         default_factory=lambda: constant("unlimited", DATA_RATE),

@@ -288,6 +288,17 @@ def test_distributions_that_are_none(options: dict[str, Any], words: str) -> Non
     assert words in error["msg"] + str(error.get("ctx"))
 
 
+def test_a_rate_may_be_given_as_a_time() -> None:
+    given = {"distribution": "exponential", "mean": "20 ms/sample", "max": "1 s/sample"}
+    draw = COMPUTE.validate_python(given)
+    assert draw.unit == "s/sample"
+    assert COMPUTE.dump_python(draw, mode="json") == given
+    with pytest.raises(ValidationError, match="reaches zero, where a time per sample can't be"):
+        COMPUTE.validate_python(
+            {"distribution": "uniform", "min": "0 s/sample", "max": "1 s/sample"}
+        )
+
+
 def test_rates_are_of_one_kind_within_a_field() -> None:
     flops = COMPUTE.validate_python(
         {"distribution": "choice", "values": ["1 GFLOP/s", "2 TFLOP/s"]}
