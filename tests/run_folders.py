@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from simfl.coordinators.base import PERSONAL
 from simfl.runs.check import check
 
 COMPUTED = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt")
@@ -11,8 +12,9 @@ COMPUTED = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.
 
 
 def computed(folder: Path) -> dict[str, bytes]:
-    """Return the bytes of those files, by name."""
-    return {name: (folder / name).read_bytes() for name in COMPUTED}
+    """Return the bytes of those files, and of what clients have of their own if any, by name."""
+    names = [*COMPUTED, PERSONAL] if (folder / PERSONAL).exists() else COMPUTED
+    return {name: (folder / name).read_bytes() for name in names}
 
 
 def events(folder: Path, kind: str | None = None) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from simfl.coordinators.base import MODEL
+from simfl.coordinators.base import MODEL, PERSONAL
 from simfl.errors import RunError, ScenarioError
 from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.files import RunFiles
@@ -97,8 +97,11 @@ def _first_difference(folder: Path, again: Path) -> Difference | None:
         for number, (recorded, repeated) in enumerate(zip_longest(*tables), start=1):
             if recorded != repeated:
                 return Difference(None, f"{name}:{number}", recorded, repeated)
-    models = _digest(folder / MODEL), _digest(again / MODEL)
-    return None if models[0] == models[1] else Difference(None, MODEL, *models)
+    for name in (MODEL, PERSONAL):
+        models = _digest(folder / name), _digest(again / name)
+        if models[0] != models[1]:
+            return Difference(None, name, *models)
+    return None
 
 
 def _in_event(number: int, recorded: str | None, repeated: str | None) -> Difference:

@@ -80,6 +80,18 @@ def test_a_changed_model(run_tiny: RunTiny) -> None:
     assert (difference.event, difference.field) == (None, "model.pt")
 
 
+def test_changed_personal_layers(run_tiny: RunTiny) -> None:
+    own = {"model.personal": ["3.*"], "data.local_validation": "20%", "evaluation.on": "clients"}
+    folder = run_tiny(own).folder
+    assert verify(folder) is None
+    held = torch.load(folder / "personal.pt", weights_only=True)
+    held["parameters"]["3.bias"][0] += 1e-6
+    torch.save(held, folder / "personal.pt")
+    difference = verify(folder)
+    assert difference is not None
+    assert (difference.event, difference.field) == (None, "personal.pt")
+
+
 def test_what_is_no_finished_run(run_tiny: RunTiny, tmp_path: Path) -> None:
     folder = run_tiny().folder
     (folder / "summary.json").unlink()
