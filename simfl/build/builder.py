@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.build.clients_judge import judge_by_clients
+from simfl.build.clients_judge import judge_by_clients, samples_worth
 from simfl.build.data import Unfit, federate
 from simfl.build.endings import endless
 from simfl.build.fleet import draw_fleet
@@ -84,6 +84,8 @@ class Builder:
         if self.time_only:
             return 0
         clients, test = self._data
+        if self.scenario.evaluation.on == "clients":
+            return samples_worth(clients.validation_sizes)
         return int(clients.sizes.sum()) if self.scenario.evaluation.on == "train" else len(test)
 
     @cached_property

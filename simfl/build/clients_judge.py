@@ -9,7 +9,7 @@ from simfl.build.model_facts import ModelFacts
 from simfl.components.datasets.clients import ClientData, Samples
 from simfl.core.blame import blaming_code_of
 from simfl.core.evaluation import Evaluation
-from simfl.core.types import Params
+from simfl.core.types import Ids, Params
 from simfl.scenario.checks import refusal
 from simfl.scenario.scenario import Scenario
 from simfl.training.executors.base import Executor
@@ -77,6 +77,19 @@ def judged(
             rows = torch.from_numpy(own.rows[0])
             quality = executor.evaluate(task, model, own.x[rows], own.y[rows])
         yield client, len(rows), quality
+
+
+def samples_worth(aside: Ids) -> int:
+    """Return how many samples, alike, tell as much of an accuracy as a mean over clients does.
+
+    What a client with few samples is judged at is little certain, and counts as much as any other:
+    the variance of the mean over m clients is that of ``m**2 / sum(1 / aside)`` samples.
+
+    Args:
+        aside: `(clients,)` how many samples each keeps aside; who keeps none does not count.
+    """
+    kept = aside[aside > 0]
+    return round(len(kept) ** 2 / float((1 / kept).sum())) if len(kept) else 0
 
 
 def mean_of(qualities: Sequence[Evaluation]) -> Evaluation:

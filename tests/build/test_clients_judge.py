@@ -3,9 +3,10 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
-from simfl.build.clients_judge import mean_of
+from simfl.build.clients_judge import mean_of, samples_worth
 from simfl.core.evaluation import Evaluation
 from simfl.errors import InputError
 from simfl.report.comparison.forms import render
@@ -30,6 +31,14 @@ def test_a_run_is_judged_as_simfl_evaluate_judges_it(run_tiny: RunTiny) -> None:
         assert last[name] == pytest.approx(found.clients[name].mean())
     assert math.isfinite(result.rounds.iloc[0]["accuracy"])
     assert "| clients' accuracy |" in render(compare([result]), "markdown")
+    assert result.provenance["judged_on"] == samples_worth(found.clients["samples"].to_numpy())
+
+
+def test_a_mean_over_clients_is_as_certain_as_that_of_so_many_samples() -> None:
+    """Its provenance told the size of the test set, on which nobody was judged."""
+    assert samples_worth(np.array([5, 0, 5, 5])) == 15
+    assert samples_worth(np.array([1, 100])) == round(4 / 1.01)
+    assert samples_worth(np.zeros(3, dtype=np.int64)) == 0
 
 
 def test_nobody_keeps_a_sample_aside(run_tiny: RunTiny) -> None:

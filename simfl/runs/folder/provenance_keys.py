@@ -28,7 +28,8 @@ MEANINGS: dict[str, str] = {
     "files": "SHA-256 of each file and module that the scenario names, by name",
     "clients": "what the data set calls the client of each device, in their order (absent: it does "
     "not say)",
-    "judged_on": "how many samples models are judged on (absent: no model is, or clients do it)",
+    "judged_on": "how many samples models are judged on; under evaluation.on: clients, as many as "
+    "tell as much as its mean over clients (absent: no model is, or Flower's clients do it)",
     "scenario_sha256": "of scenario.yaml",
     "started": "date and time",
     "host_s": "seconds of real time that it took, all stretches of an interrupted run together "
