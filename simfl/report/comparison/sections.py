@@ -6,39 +6,16 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from simfl.core.costs import SPENT
 from simfl.report import formats
 from simfl.report.axes import UNITS, unit_for
 from simfl.report.comparison.cells import cell_text
-from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.column import Column, target_text
 from simfl.runs.results.comparison import Comparison
 from simfl.runs.results.grouping import Groups, all_runs
-from simfl.runs.results.metric import PER_ROUND
 from simfl.runs.results.several import judged_on
 
 JUDGED_ON = {"train": "training ", "clients": "clients' "}
 """By `evaluation.on`, what comes before the name of an accuracy that is not of test samples."""
-NAMES = {
-    "accuracy": "accuracy",
-    "terminal_accuracy": f"accuracy, last {TERMINAL_ROUNDS} rounds",
-    "time_s": "time",
-    "rounds": "rounds",
-    "wasted_bytes": "wasted",
-    "idle_energy_j": "energy idle",
-    "normalised_time": "last arrival / deadline",
-    "best_accuracy": "best accuracy",
-    "loss": "loss",
-    "gemd": "GEMD",
-    "gini": "Gini of participations",
-    "never_heard": "devices never heard",
-    "staleness": "staleness of updates",
-    "download_bytes": "bytes downloaded",
-    "upload_bytes": "bytes uploaded",
-    "backhaul_bytes": "on the backhaul",
-    **{cost.column: cost.title for cost in SPENT},
-}
-NAMES |= {by_round.name: NAMES[whole.name] for whole, by_round in PER_ROUND.items()}
 
 
 @dataclass(frozen=True)
@@ -141,4 +118,4 @@ def head(groups: Groups, column: Column) -> str:
 
 def name_of(column: Column) -> str:
     """Return what a column is called; losses and metrics bring names of their own."""
-    return NAMES.get(column.metric.name) or formats.metric(column.metric.name)
+    return column.metric.title or formats.metric(column.metric.name)

@@ -27,6 +27,7 @@ class Metric:
         cost: which attribute of `Reached` it is, if it can be asked of a target.
         worst: what a run that has none counts as: negative where more is better (NaN: not known).
         within: the least and the most that a number without a unit can be.
+        title: what people call it ("": its name, in their letters).
     """
 
     name: str
@@ -35,6 +36,7 @@ class Metric:
     cost: str = ""
     worst: float = math.inf
     within: Range = ANY
+    title: str = ""
 
     @property
     def stem(self) -> str:
@@ -73,20 +75,31 @@ class Metric:
 
 
 def _of_cost(cost: Cost) -> Metric:
-    return Metric(cost.column, cost.unit, READINGS[cost.column].whole, cost.column)
+    whole = READINGS[cost.column].whole
+    return Metric(cost.column, cost.unit, whole, cost.column, title=cost.title)
 
 
 ACCURACY = Metric("accuracy", "share", lambda run: run.final_accuracy, worst=-math.inf)
-TERMINAL = Metric("terminal_accuracy", "share", lambda run: run.terminal_accuracy, worst=-math.inf)
-TIME = Metric("time_s", "time", lambda run: run.end_s, "time_s")
+TERMINAL = Metric(
+    "terminal_accuracy",
+    "share",
+    lambda run: run.terminal_accuracy,
+    worst=-math.inf,
+    title=f"accuracy, last {TERMINAL_ROUNDS} rounds",
+)
+TIME = Metric("time_s", "time", lambda run: run.end_s, "time_s", title="time")
 ROUNDS = Metric("rounds", "count", lambda run: run.n_rounds, "round")
 BY_COST: Mapping[str, Metric] = {cost.name: _of_cost(cost) for cost in SPENT}
 """What is measured of each cost that is summed up, by its name."""
 BYTES, ENERGY = BY_COST["bytes"], BY_COST["energy"]
-WASTED = Metric("wasted_bytes", "bytes", lambda run: run.wasted_bytes)
-IDLE = Metric("idle_energy_j", "energy", lambda run: run.idle_energy_j)
-NORMALISED = Metric("normalised_time", "ratio", lambda run: run.normalised_round)
-
+WASTED = Metric("wasted_bytes", "bytes", lambda run: run.wasted_bytes, title="wasted")
+IDLE = Metric("idle_energy_j", "energy", lambda run: run.idle_energy_j, title="energy idle")
+NORMALISED = Metric(
+    "normalised_time",
+    "ratio",
+    lambda run: run.normalised_round,
+    title="last arrival / deadline",
+)
 
 EPSILONS = [BY_COST[name] for name in PRIVACY]
 """The privacy spent, see `simfl.core.epsilon`."""
@@ -111,19 +124,19 @@ def _never_heard(run: RunResult) -> float:
     return 1 - float((run.participations > 0).mean()) if run.log != "none" else math.nan
 
 
-NEVER_HEARD = Metric("never_heard", "share", _never_heard)
+NEVER_HEARD = Metric("never_heard", "share", _never_heard, title="devices never heard")
 """Of devices, those of which no update counted."""
 
 ON_REQUEST = (
     Metric("best_accuracy", "share", lambda run: run.best_accuracy, worst=-math.inf),
-    Metric("loss", "number", lambda run: run.last_evaluation.get("loss", math.nan)),
+    Metric("loss", "number", lambda run: run.last_evaluation.get("loss", math.nan), title="loss"),
     Metric("gemd", "ratio", _mean_gemd),
-    Metric("gini", "ratio", lambda run: run.gini),
+    Metric("gini", "ratio", lambda run: run.gini, title="Gini of participations"),
     NEVER_HEARD,
-    Metric("staleness", "ratio", _mean_staleness),
-    Metric("download_bytes", "bytes", lambda run: run.download_bytes),
-    Metric("upload_bytes", "bytes", lambda run: run.upload_bytes),
-    Metric("backhaul_bytes", "bytes", lambda run: run.backhaul_bytes),
+    Metric("staleness", "ratio", _mean_staleness, title="staleness of updates"),
+    Metric("download_bytes", "bytes", lambda run: run.download_bytes, title="bytes downloaded"),
+    Metric("upload_bytes", "bytes", lambda run: run.upload_bytes, title="bytes uploaded"),
+    Metric("backhaul_bytes", "bytes", lambda run: run.backhaul_bytes, title="on the backhaul"),
 )
 """What comparisons tell only if it is asked for by name."""
 
@@ -132,7 +145,7 @@ def _per_round(cost: Metric) -> Metric:
     def of(run: RunResult) -> float:
         return cost.of(run) / run.n_rounds if run.n_rounds else math.nan
 
-    return Metric(f"{cost.stem}_per_round", cost.unit, of)
+    return Metric(f"{cost.stem}_per_round", cost.unit, of, title=cost.title)
 
 
 PER_ROUND = {
