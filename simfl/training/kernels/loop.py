@@ -8,6 +8,7 @@ from torch import nn
 from typing_extensions import override
 
 from simfl.components.local_training import LocalTraining
+from simfl.core.machine.allocator import keep_freed_memory
 from simfl.core.seeds import generator
 from simfl.core.types import Floats
 from simfl.training.augment import Augmenter
@@ -34,6 +35,8 @@ class LoopKernel(Kernel):
         self.layout = Layout.of(module)
         first = next(module.parameters(), torch.zeros(0))
         self.device = first.device
+        if self.device.type == "cpu":
+            keep_freed_memory()  # each step's tensors are as large as the last one's
         self.channels_last = is_channels_last(module, self.device)
         self._flat = torch.zeros(self.layout.size, device=self.device)
         self._parameters = self._adopt(self._flat)
