@@ -20,6 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from simfl.cli._signals import Interruptions
     from simfl.cli._streams import replace_closed
     from simfl.core.machine.blas import limit_threads
+    from simfl.core.machine.garbage import few_collections
 
     limit_threads()
     replace_closed()
@@ -35,7 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if here not in sys.path:
         # As `python -m simfl` does: a scenario may name components of a module that lies here.
         sys.path.append(here)
-    return interruptions.ended(_main(sys.argv[1:]))
+    with few_collections():  # to import what a command needs makes hundreds of thousands of objects
+        return interruptions.ended(_main(sys.argv[1:]))
 
 
 def _main(words: Sequence[str]) -> int:
