@@ -28,7 +28,7 @@ from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
 from simfl.scenario.scenario import Scenario
 from simfl.sim.fleet import DeviceGroup, Fleet
 from simfl.sim.networks.shared import Shared
-from simfl.sim.policies.base import RoundPolicy
+from simfl.sim.policies.base import Process, RoundPolicy
 from simfl.sim.policies.synchronous import Synchronous
 from simfl.sim.server.server import Server
 from simfl.sim.timeline import ROUNDING, Timeline
@@ -161,8 +161,13 @@ def _asking_s(timeline: Timeline, server: Server, clients: int) -> float:
         took_s += {"probe": -now_s, "probed": now_s}.get(kind, 0.0)
 
     timeline.listen(listen)
+    def ask() -> Process:
+        yield from server.until_somebody()
+        if not server.finished:  # somebody comes
+            yield from server.select(clients)
+
     server.open_round()
-    timeline.run(until=timeline.process(server.select(clients)))
+    timeline.run(until=timeline.process(ask()))
     return took_s
 
 

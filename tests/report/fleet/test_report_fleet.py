@@ -344,6 +344,17 @@ def test_what_a_selector_asks_takes_as_long_as_in_a_run(selector: str, tmp_path:
     assert any("asks clients" in line for line in sentences(found)) == (selector != "uniform")
 
 
+def test_a_selector_asks_once_somebody_is_there() -> None:
+    """Where nobody was online at first, it was told to have chosen nobody, which is no result."""
+    night = {"name": "diurnal", "low": 0, "starts_at": "0 h", "time_zones": "0 s"}
+    fleet = ALIKE["fleet"]
+    asked = [
+        survey(builder(scenario(**{**ALIKE, "fleet": own}, selection="power_of_choice"), None))
+        for own in (fleet, {**fleet, "availability": night})
+    ]
+    assert asked[1].asked_s == pytest.approx(asked[0].asked_s, rel=1e-9)
+
+
 @pytest.mark.parametrize("ending", [".svg", ".png"])
 def test_pictures_have_the_same_bytes_again(ending: str, tmp_path: Path) -> None:
     for name in ("a", "b"):
