@@ -104,6 +104,7 @@ def _of_any(
 
 def _tell(heading: str, lines: "Iterable[tuple[Location, str]]") -> None:
     """Print `lines` on places in a scenario, alike groups of the fleet in one line."""
+    from simfl.core.words import ranges
     from simfl.report.width import hanging
     from simfl.scenario.language.place import dotted
 
@@ -117,23 +118,8 @@ def _tell(heading: str, lines: "Iterable[tuple[Location, str]]") -> None:
     if groups:
         typer.echo(f"  {heading}:")
     for text, indices in groups.items():
-        told = text.replace("{}", _ranges(indices), 1) if indices else text
+        told = text.replace("{}", ranges(indices), 1) if indices else text
         typer.echo(hanging(f"    {told}", 6))
-
-
-def _ranges(indices: Sequence[int]) -> str:
-    """Return ascending numbers as text.
-
-    >>> _ranges([0, 2, 3, 4])
-    '0,2-4'
-    """
-    runs: list[list[int]] = []
-    for index in indices:
-        if runs and index == runs[-1][-1] + 1:
-            runs[-1].append(index)
-        else:
-            runs.append([index])
-    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
 def builder(scenario: "Scenario", data_dir: Path | None) -> "Builder":

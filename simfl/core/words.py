@@ -48,6 +48,21 @@ def of_number(number: float, noun: str) -> str:
     return noun if number == 1 else f"{noun}s"
 
 
+def ranges(numbers: Iterable[int]) -> str:
+    """Return ascending numbers as text.
+
+    >>> ranges([0, 2, 3, 4])
+    '0,2-4'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+
+
 def natural(text: str) -> tuple[str | int, ...]:
     """Return what texts are sorted by so that numbers in them ascend.
 

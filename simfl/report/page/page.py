@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from simfl.core.files import write_output
-from simfl.core.words import of_number
+from simfl.core.words import of_number, ranges
 from simfl.report import forked, formats
 from simfl.report.charts import curves
 from simfl.report.charts.embedded import embedded, island
@@ -83,7 +83,7 @@ def _title(runs: Sequence[RunResult]) -> str:
 def _facts(runs: Sequence[RunResult], groups: Groups) -> str:
     several = "" if len(groups) == 1 else f"{formats.plural(len(groups), 'variant')} · "
     seeds = sorted({run.seed for run in runs})
-    head = f"{several}{of_number(len(seeds), 'seed')} {', '.join(map(str, seeds))}"
+    head = f"{several}{of_number(len(seeds), 'seed')} {ranges(seeds)}"
     fleet = formats.listed(sorted({formats.plural(run.devices, "device") for run in runs}))
     return f"{head} · {fleet} · {_range(runs)}"
 

@@ -173,7 +173,9 @@ def test_the_page_of_a_study_is_small(tmp_path: Path) -> None:
         for n in range(9)
         for seed in range(3)
     ]
-    assert write_report(runs, tmp_path / "report.html").stat().st_size < STUDY_BYTES
+    page = write_report(runs, tmp_path / "report.html")
+    assert page.stat().st_size < STUDY_BYTES
+    assert "<p>9 variants · seeds 0-2 · 2 devices · 100 rounds</p>" in page.read_text()
 
 
 def test_the_factors_of_a_large_sweep_stand_first(tmp_path: Path) -> None:
