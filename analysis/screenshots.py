@@ -48,7 +48,7 @@ def main() -> None:
     seeds = parse_seeds(options.seeds)
     results = run(scenario, options.runs, overwrite=True, seeds=seeds)
     write_reports(results, options.runs)
-    photograph(options.runs / "report.html", (1100, 1590), options.out / "report.png")
+    photograph(options.runs / "report.html", (1100, 1650), options.out / "report.png")
     one = next(result for result in results if result.variant == "FedAvg")
     photograph(one.folder / "report.html", (1100, 1370), options.out / "run.png")
 
