@@ -53,10 +53,18 @@ def as_text(explanation: Explanation) -> str:
 
 
 def _wrapped(line: str) -> str:
-    """Return `line` in lines of the text's width, unless it is so already or is to be copied."""
-    if "--set" in line or "\n" in line:
-        return line
-    return textwrap.fill(line, text_width(), break_on_hyphens=False, break_long_words=False)
+    """Return `line` in lines of the text's width, unless it is of a table or is to be copied."""
+    return line if line.startswith("  ") else _filled(line)
+
+
+def _filled(line: str, indent: str = "") -> str:
+    return textwrap.fill(
+        line,
+        text_width(),
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def _head(explanation: Explanation) -> Iterator[str]:
@@ -209,7 +217,7 @@ def _what_if(explanation: Explanation) -> Iterator[str]:
     yield from _columns(rows, "<>>>")
     for case in cases:
         if case.why_not:
-            yield f"  left out: {case.change.name}: {case.why_not}"
+            yield _filled(f"  left out: {case.change.name}: {case.why_not}", "    ")
     if known:
         yield HOW.format(rounds=formats.plural(explanation.run.n_rounds, "round"))
         for case in known:

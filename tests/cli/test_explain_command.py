@@ -65,6 +65,16 @@ def test_its_tables_fit_the_terminal(
         assert folded == (columns == 80)
 
 
+def test_the_head_of_a_table_stays_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`cut off in` ended on the left of the next line."""
+    result = by_deadline(tmp_path)
+    monkeypatch.setenv("COLUMNS", "55")
+    assert main(["explain", str(result.folder), "--round", "1"]) == 0
+    assert "  cut off in\n" in capsys.readouterr().out
+
+
 def test_it_is_told_what_can_not_be_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
