@@ -45,7 +45,8 @@ def settings(scenario: Scenario) -> Iterator[Setting]:
         free = {workload.method.uses(convex) for convex in (False, True)} <= {"inputs", "none"}
         path = ("training", "workload", "feature_cost")
         yield path, workload.feature_cost > 0 and free, "this coreset needs no pass over the data"
-    idle = not (selection.charge_probes or overrides(selection, Selector.probe))
+    asks = overrides(selection, Selector.probe) or bool(selection.wants)
+    idle = not (selection.charge_probes or asks)
     yield ("selection", "charge_probes"), idle, "it asks clients nothing"
     if type(policy) is Synchronous:
         yield from _of_rounds(policy)

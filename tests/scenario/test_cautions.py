@@ -153,7 +153,8 @@ def test_free_probes_of_who_makes_none_are_told() -> None:
     free = {"charge_probes": False}
     told_of_uniform = told(selection={"name": "uniform", **free})
     assert told_of_uniform == {"selection.charge_probes": "without effect: it asks clients nothing"}
-    assert told(selection={"name": "power_of_choice", **free}) == {}
+    for asks in ("power_of_choice", "oort"):  # before a round, and beside updates
+        assert told(selection={"name": asks, **free}) == {}
 
 
 @pytest.mark.parametrize("partition", ["dirichlet_skewness", "skewness"])
