@@ -4,12 +4,14 @@ import math
 from collections.abc import Iterator
 
 from simfl.components.aggregators.base import Aggregator
+from simfl.components.aggregators.fednova import FedNova
 from simfl.components.aggregators.trimmed_mean import TrimmedMean
 from simfl.components.datasets.generated import Generated
 from simfl.components.models.base import Model
 from simfl.components.selectors.base import Selector
 from simfl.components.workloads.base import Workload
 from simfl.components.workloads.coreset import CoresetTraining
+from simfl.components.workloads.full import Full
 from simfl.core.apportion import whole_share
 from simfl.core.component import overrides
 from simfl.core.ownership import users_own
@@ -51,6 +53,11 @@ def settings(scenario: Scenario) -> Iterator[Setting]:
     if type(policy) is Synchronous:
         yield from _of_rounds(policy)
         yield _of_trimming(policy, scenario.aggregation, scenario.rounds.clients)
+        yield (
+            ("aggregation",),
+            _is_fedavg(scenario, policy),
+            "FedNova of equally many steps is FedAvg",
+        )
 
 
 def _of_fleet(scenario: Scenario) -> Iterator[Setting]:
@@ -110,6 +117,18 @@ def _of_trimming(policy: Synchronous, aggregator: Aggregator, clients: int) -> S
         and not whole_share(aggregator.trim, clients)
     )
     return ("aggregation", "trim"), idle, f"this share of {clients} updates is none at all"
+
+
+def _is_fedavg(scenario: Scenario, policy: Synchronous) -> bool:
+    """Whether the aggregation is FedNova, and all make as many steps, at the same rates."""
+    training = scenario.training
+    return (
+        type(scenario.aggregation) is FedNova
+        and policy.late == "drop"
+        and training.steps is not None
+        and type(training.workload) is Full
+        and all(group.on_offline != "salvage" for group in scenario.fleet)
+    )
 
 
 def _is_unlimited(draw: Draw) -> bool:

@@ -281,6 +281,8 @@ LATE = {"count": 8, "attack": {"name": "sign_flip", "from_round": 5}}
 """Of rounds of which there are four."""
 TRIMMED = {"aggregation": "trimmed_mean"}
 BUFFERED = {"aggregation": "fedbuff"}
+NORMALISED = {"aggregation": "fednova"}
+STEPS = {"training": {"steps": 3, "batch_size": 8}}
 
 
 @pytest.mark.parametrize(
@@ -298,6 +300,7 @@ BUFFERED = {"aggregation": "fedbuff"}
         ({}, {"fleet": JITTERS}, "fleet[0].link_jitter"),
         ({}, TRIMMED, "aggregation.trim"),
         ({}, {"fleet": LATE}, "fleet[0].attack"),
+        ({}, NORMALISED | STEPS, "aggregation"),
     ],
 )
 def test_what_is_set_in_vain_is_told(policy: Any, changes: dict[str, Any], idle: str) -> None:
@@ -322,6 +325,8 @@ def test_what_is_set_in_vain_is_told(policy: Any, changes: dict[str, Any], idle:
         ({}, {"aggregation": {"name": "trimmed_mean", "trim": "25%"}}),
         ({"deadline": "9 s", "late": "carry"}, TRIMMED),
         ({}, {"fleet": LATE | {"attack": {"name": "sign_flip", "from_round": 4}}}),
+        ({}, NORMALISED),
+        ({}, NORMALISED | {"training": STEPS["training"] | {"workload": "random_epochs"}}),
     ],
 )
 def test_what_may_have_an_effect_is_not(policy: Any, changes: dict[str, Any]) -> None:

@@ -17,7 +17,8 @@ class FedAvg(Aggregator):
 
     A client drawn twice counts twice.  Nobody with a sample: the model stays.  Where some of them
     are stale it is ``w + sum a_k (w_k - base_k) / sum a_k``, the same for those that are not: the
-    mean of stale models would undo what was learned since.
+    mean of stale models would undo what was learned since.  With a server learning rate it is
+    `fedavgm` without momentum.
     Cost: O(r * p), memory O(p).
     """
 
