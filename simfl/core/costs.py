@@ -1,6 +1,7 @@
 """What runs cost beside time and rounds: columns, axes, objectives and comparisons follow from it.
 
-How each is read from a run says `simfl.runs.results.costs`; that is all that one more takes.
+How each is read from a run says `simfl.runs.results.costs`; that is all that one more takes, but
+for a limit on it in `tune.under`, which is a key of scenarios like any other.
 """
 
 from dataclasses import dataclass
