@@ -161,6 +161,7 @@ def _asking_s(timeline: Timeline, server: Server, clients: int) -> float:
         took_s += {"probe": -now_s, "probed": now_s}.get(kind, 0.0)
 
     timeline.listen(listen)
+
     def ask() -> Process:
         yield from server.until_somebody()
         if not server.finished:  # somebody comes

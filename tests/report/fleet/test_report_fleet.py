@@ -347,7 +347,7 @@ def test_what_a_selector_asks_takes_as_long_as_in_a_run(selector: str, tmp_path:
 def test_a_selector_asks_once_somebody_is_there() -> None:
     """Where nobody was online at first, it was told to have chosen nobody, which is no result."""
     night = {"name": "diurnal", "low": 0, "starts_at": "0 h", "time_zones": "0 s"}
-    fleet = ALIKE["fleet"]
+    fleet: Any = ALIKE["fleet"]
     asked = [
         survey(builder(scenario(**{**ALIKE, "fleet": own}, selection="power_of_choice"), None))
         for own in (fleet, {**fleet, "availability": night})
