@@ -16,6 +16,7 @@ from simfl.sim.coordinator import Coordinator
 from simfl.sim.server.accounting import Accounting
 from simfl.sim.server.candidates import Candidates
 from simfl.sim.server.probing import Probing
+from simfl.sim.server.silence import Silence
 from simfl.sim.server.state import RunState
 from simfl.sim.server.waiting import Waiting
 
@@ -35,6 +36,7 @@ class Selection:
         probing: asks them.
         accounting: records who was chosen.
         history: what the server remembers of its clients, as the selector may look at it.
+        silence: ends a run in which everybody leaves whenever they are asked.
         truth: what no server can know, only there for selectors marked as oracles.
         under_way: selections under way (they may take time, for probes).
     """
@@ -46,6 +48,7 @@ class Selection:
     probing: Probing
     accounting: Accounting
     history: History
+    silence: Silence
     truth: Mapping[str, NDArray[Any]] | None = field(default=None, init=False)
     under_way: int = field(default=0, init=False)
     _turn: int = field(default=0, init=False)
@@ -77,6 +80,7 @@ class Selection:
             while True:
                 chosen = yield from self._choose(k, among, tier, edge)
                 if not chosen:  # everybody left while being asked
+                    self.silence.over(heard=False)
                     if edge is not None and not self.waiting.ever(among):
                         return chosen
                     yield from self.waiting.until_somebody(lambda: among)

@@ -80,8 +80,9 @@ class Server:
         devices = Devices(timeline, fleet, links, accounting.meter)
         planner = Planner(state, fleet, links, workload, seeds)
         probing = Probing(state, candidates, planner, devices, accounting)
+        known = self.history.read_only()
         self.selection = Selection(
-            state, coordinator, candidates, waiting, probing, accounting, self.history.read_only()
+            state, coordinator, candidates, waiting, probing, accounting, known, silence
         )
         self._dispatch = dispatch = Dispatch(
             state, coordinator, candidates, planner, devices, accounting, silence, standstill

@@ -43,7 +43,7 @@ class Silence:
         """Take note that a participation is over, of which the server has `heard` or has not.
 
         One that never began, for nothing useful fitted, is over as well; of an update that its
-        client keeps back nothing is heard.
+        client keeps back nothing is heard.  So is a selection during which everybody left.
         """
         state = self._state
         ends = self._rounds_end_it and self._heard.round < state.round

@@ -1,10 +1,12 @@
 """Runs in which no update comes any more, or no time passes, and that no rule would ever end."""
 
+import numpy as np
 import pytest
 
+from simfl.components.selectors.base import Probe
 from simfl.sim.fleet import DeviceGroup, Fleet, Power
 from simfl.sim.server.settings import Stop
-from tests.sim.sim_world import ALWAYS, INF, Sessions, make, make_fleet
+from tests.sim.sim_world import ALWAYS, INF, FakeCoordinator, Sessions, make, make_fleet
 
 LATE = {"name": "synchronous", "deadline": "45 s"}
 
@@ -81,6 +83,19 @@ def test_where_devices_come_and_go_the_fast_ones_may_be_there_at_weekends_alone(
     fleet = make_fleet(2, [0.05, 1], sessions=[ALWAYS, weekend])
     world = make(fleet, {"name": "fedasync", "timeout": "110 s"}, stop=Stop(rounds=3))
     assert str(world.server.why_finished).startswith(why)
+
+
+@pytest.mark.parametrize("policy", ["synchronous", "fedasync"])
+def test_a_run_in_which_everybody_leaves_while_being_asked_comes_to_an_end(monkeypatch, policy):
+    """The selector's question takes 10/3 s, of which a session has 2: it was asked for ever."""
+    monkeypatch.setattr("simfl.sim.server.silence.IN_VAIN", 20)
+    monkeypatch.setattr("simfl.sim.server.silence.WEEK_S", 90_000.0)
+    hourly = [(3600.0 * hour, 3600.0 * hour + 2) for hour in range(40)]
+    coordinator = FakeCoordinator(probes=[lambda view: Probe("loss", np.arange(1))])
+    fleet = make_fleet(1, sessions=[hourly])
+    world = make(fleet, policy, coordinator=coordinator, stop=Stop(rounds=2))
+    assert str(world.server.why_finished).startswith("no update counted for more than a week")
+    assert 90_000 <= world.server.timeline.now < 100_000
 
 
 @pytest.mark.parametrize(
