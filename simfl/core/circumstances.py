@@ -55,6 +55,8 @@ class Circumstances:
         input_of: returns the shape of one input and the number of classes.
         samples: training samples of the data set (None: not known before they are loaded).
         natural: how many clients of its own it has (None: not known before they are loaded).
+        natural_most: how many it has at the most, of whom some may have nothing to train on (None:
+            not known).
         samples_told: how many samples the fleet's traces say that its devices hold, all together
             (None: they don't, or it is not known yet).
         vocabulary: how many tokens, numbered from 0, the data set's inputs are made of (None: not
@@ -84,6 +86,7 @@ class Circumstances:
     input_of: Callable[[], tuple[tuple[int, ...], int]]
     samples: int | None = None
     natural: int | None = None
+    natural_most: int | None = None
     samples_told: int | None = None
     vocabulary: int | None = None
     superclasses: Sequence[int] | None = None

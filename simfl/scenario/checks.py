@@ -190,6 +190,7 @@ def circumstances(scenario: Experiment, trains: bool, model: _Model | None) -> C
         more = {
             "samples": dataset.samples_known,
             "natural": dataset.natural_known,
+            "natural_most": len(names) if (names := dataset.names_known) else None,
             "samples_told": None if told is None else int(told.sum()),
             "vocabulary": dataset.vocabulary_known,
             "folder": scenario.root,

@@ -145,6 +145,14 @@ def test_who_has_none_is_told_before_the_data_are_dealt(
     ]
 
 
+def test_more_devices_than_clients_are_told_before_the_data_are_dealt(folder: Path) -> None:
+    """Where chance decides who has something to train on, only the run told."""
+    many = scenario(folder, data__dataset__test="null", fleet__count=4)
+    [line] = complaints(many)
+    assert "partition 'natural' has 3 clients" in line
+    assert "fewer than the fleet's 4 devices" in line
+
+
 def test_whose_charger_has_no_record_is_told_where_that_stands(folder: Path) -> None:
     (folder / "chargers.csv").write_text(SESSIONS.replace("cy", "di"))
     battery = "{capacity: 1 kJ, plugged: {name: trace, file: chargers.csv, by_client: true}}"

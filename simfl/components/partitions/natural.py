@@ -34,8 +34,11 @@ class Natural(Partition):
         """Data sets that deal themselves have as many clients as the fleet has devices."""
         if not circumstances.has_natural:
             yield from self._complaint(None, circumstances.devices)
-        elif circumstances.natural is not None:
-            yield from self._complaint(circumstances.natural, circumstances.devices)
+        else:
+            exact, most = circumstances.natural, circumstances.natural_most
+            known = most if exact is None else exact
+            if known is not None:
+                yield from self._complaint(known, circumstances.devices)
 
     def _complaint(self, natural: int | None, clients: int) -> Iterator[str]:
         if natural is None:
