@@ -36,8 +36,11 @@ class BuildKernel(build_ext):
                 parts.append(objects / f"network-{level}.o")
                 options = [f"-mcpu={cpu}", f"-DLEVEL={level}"]
                 self.compiler_of(objects, *options, "-c", SOURCES / "network.c", "-o", parts[-1])
-        parts.append(objects / "level.o")
-        self.compiler_of(objects, "-mcpu=baseline", "-c", SOURCES / "level.c", "-o", parts[-1])
+        for name in ("level", "shuffle"):
+            parts.append(objects / f"{name}.o")
+            self.compiler_of(
+                objects, "-mcpu=baseline", "-c", SOURCES / f"{name}.c", "-o", parts[-1]
+            )
         self.compiler_of(objects, "-shared", "-s", *parts, "-o", library)  # -s: no debug sections
 
     def compiler_of(self, cache: Path, *options: object) -> None:
@@ -54,7 +57,7 @@ setup(
     ext_modules=[
         Extension(
             "simfl.training.kernels._native",
-            sources=[str(SOURCES / "network.c"), str(SOURCES / "level.c")],
+            sources=[str(SOURCES / f"{name}.c") for name in ("network", "level", "shuffle")],
             depends=[str(path) for path in sorted(SOURCES.glob("*.h"))],
         )
     ],

@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 
 from simfl.components.local_training import LocalTraining
-from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids
 from simfl.core.work import Purpose, WorkOrder
+from simfl.training.shuffling import shuffle
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _passes(
     shuffled[:] = rows if weights is None else np.arange(n)
     full = purpose is Purpose.BATCHES
     if training.shuffle or not full:
-        generator(order.seed, purpose).permuted(shuffled, axis=1, out=shuffled)
+        shuffle(shuffled, order.seed, purpose)
     used = shuffled.ravel()[:total]
     rates = training.rates(order.round, epochs, -(-n // training.batch_size))
     return Segment(
