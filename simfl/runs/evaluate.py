@@ -72,10 +72,11 @@ def evaluate(
         task, data = replace(builder.task, frozen=frozen), builder.federation
         executor.start(task if how is None else alone(task))
         clients = np.flatnonzero(data.sizes if how is None else data.validation_sizes).tolist()
-        begin = {client: own.get(client, model) for client in clients}
-        models = [iter(begin.items())]
+        models: list[Iterator[tuple[int, Params]]] = [
+            ((client, own.get(client, model)) for client in clients)
+        ]
         if how is not None:
-            models.append(fine_tuned(executor, begin, how, builder.seeds))
+            models.append(fine_tuned(executor, model, own, clients, how, builder.seeds))
         qualities = [
             {client: (samples, quality) for client, samples, quality in judged(executor, data, of)}
             for of in models
@@ -107,7 +108,7 @@ def _fine_tuning(builder: Builder, run: RunResult, epochs: int) -> FineTuning:
     return FineTuning(epochs, round_, rate, int((data.sizes > 0).sum()) - aside)
 
 
-def _model(folder: Path, task: "Task") -> tuple[Params, dict[int, Params], Params]:
+def _model(folder: Path, task: "Task") -> tuple[Params, Mapping[int, Params], Params]:
     """Return the model in a run's folder.
 
     Returns:
@@ -119,19 +120,18 @@ def _model(folder: Path, task: "Task") -> tuple[Params, dict[int, Params], Param
     """
     from simfl.training.flat import build, flatten
     from simfl.training.model_file import read_model
-    from simfl.training.personal import PersonalPart
+    from simfl.training.personal import OwnModels, PersonalPart
     from simfl.training.personal_file import read_personal
 
     module = build(task.model, task.shape, task.classes)
     with _telling_of(folder / MODEL):
         read_model(folder / MODEL, module)
-    model, own = flatten(module), dict[int, Params]()
+    model = flatten(module)
+    own: Mapping[int, Params] = {}
     if task.model.personal:
         part = PersonalPart.of(module, task.model)
         with _telling_of(folder / PERSONAL):
-            read = read_personal(folder / PERSONAL, part)
-        shared = part.shared_of(model)
-        own = {client: part.joined(shared, personal) for client, personal in read.items()}
+            own = OwnModels(part, model, read_personal(folder / PERSONAL, part))
     return model, own, flatten(module, frozen=True)
 
 

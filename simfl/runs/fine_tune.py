@@ -3,7 +3,7 @@
 Wang et al., 2019 (arXiv:1910.10252); Cheng, Chadha & Duchi, 2021 (arXiv:2108.07313).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -46,29 +46,37 @@ def alone(task: "Task") -> "Task":
 
 
 def fine_tuned(
-    executor: Executor, models: Mapping[int, Params], how: FineTuning, seeds: Seeds
+    executor: Executor,
+    model: Params,
+    own: Mapping[int, Params],
+    clients: Sequence[int],
+    how: FineTuning,
+    seeds: Seeds,
 ) -> Iterator[tuple[int, Params]]:
     """Yield each client and its own model `(p,)`, some at a time.
 
     Args:
         executor: started with a task of clients that train `alone`.
-        models: `(p,)` that each client begins with.
+        model: `(p,)` that they begin with.
+        own: of those that begin with one of their own, which.
+        clients: who.
         how: they do it.
         seeds: the run's root of randomness; a client's is addressed ``("fine_tuning", client)``.
     """
-    clients, numbers = list(models), dict[int, int]()
-    for model in models.values():  # of the arrays, of which there may be one for all
-        numbers.setdefault(id(model), len(numbers))
-    size = max((model.nbytes for model in models.values()), default=1)
-    most = min(models_at_once(size, executor.side_by_side), MOST_AT_ONCE)
+    most = min(models_at_once(model.nbytes, executor.side_by_side), MOST_AT_ONCE)
     for first in range(0, len(clients), most):
-        part = {client: numbers[id(models[client])] for client in clients[first : first + most]}
+        part = clients[first : first + most]
+        bases = {client + 1: own[client] for client in part if client in own} | {0: model}
         orders = [
             WorkOrder(
-                client, 0, how.round, base, Plan(how.epochs), seeds.number("fine_tuning", client)
+                client,
+                0,
+                how.round,
+                client + 1 if client + 1 in bases else 0,
+                Plan(how.epochs),
+                seeds.number("fine_tuning", client),
             )
-            for client, base in part.items()
+            for client in part
         ]
-        bases = {base: models[client] for client, base in part.items()}
         for result in executor.train(OrderBatch(bases, orders)):
             yield result.order.client, result.params

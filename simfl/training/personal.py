@@ -1,10 +1,12 @@
 """Which of a model's parameters are personal: trained on each device, and never sent."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import nn
+from typing_extensions import override
 
 from simfl.components.models.base import Model
 from simfl.core.types import Flags, Params
@@ -78,6 +80,35 @@ class PersonalPart:
             )
             for name, shape, size, end in zip(self.names, self.shapes, sizes, ends, strict=True)
         }
+
+
+class OwnModels(Mapping[int, Params]):
+    """Models `(p + q,)` by client, each made when it is asked for.
+
+    Args:
+        part: which of their parameters are personal.
+        model: `(p + q,)` which has all others.
+        own: by client, `(q,)` its personal ones.
+    """
+
+    def __init__(self, part: PersonalPart, model: Params, own: Mapping[int, Params]) -> None:
+        self._part, self._shared, self._own = part, part.shared_of(model), own
+
+    @override
+    def __getitem__(self, client: int) -> Params:
+        return self._part.joined(self._shared, self._own[client])
+
+    @override
+    def __contains__(self, client: object) -> bool:
+        return client in self._own
+
+    @override
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._own)
+
+    @override
+    def __len__(self) -> int:
+        return len(self._own)
 
 
 def personal_layout(module: nn.Module, model: Model) -> Layout:
