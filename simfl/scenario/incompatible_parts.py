@@ -100,7 +100,13 @@ def _of_edges(scenario: Experiment) -> Iterator[Objection]:
 def _of_judging(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
     """Yield samples to judge models on that there are none of."""
     on = scenario.evaluation.on
-    if facts.deals_itself and on != "test":
+    if facts.deals_itself and scenario.model.personal:
+        yield (
+            ("model", "personal"),
+            f"data set {facts.dataset!r} makes a client's samples only when it trains: none keeps "
+            "any aside, which is all that models with personal layers can be judged on",
+        )
+    elif facts.deals_itself and on != "test":
         yield (
             ("evaluation", "on"),
             f"data set {facts.dataset!r} makes a client's samples only when it trains; use test",
@@ -111,7 +117,7 @@ def _of_judging(scenario: Experiment, facts: Circumstances) -> Iterator[Objectio
             "nobody keeps a sample aside to be judged on; give a share in `data.local_validation`, "
             "such as 20%",
         )
-    if scenario.model.personal and on != "clients":
+    elif scenario.model.personal and on != "clients":
         yield (
             ("evaluation", "on"),
             f"with personal layers each client has a model of its own, which {on} samples of all "

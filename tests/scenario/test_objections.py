@@ -129,6 +129,13 @@ CASES = {
         GOOD.replace("model: mlp", "model: {name: mlp, personal: ['*.bias']}"),
         "1:1: evaluation.on: with personal layers each client has a model of its own, which ",
     ),
+    "personal layers where nobody can keep a sample aside": (  # not: use test, which is refused
+        GOOD.replace(PICTURES, "data: {dataset: generated}").replace(
+            "model: mlp", "model: {name: mlp, personal: ['*.bias']}"
+        )
+        + "evaluation: {on: clients}\n",
+        "2:30: model.personal: data set 'generated' makes a client's samples only when it trains: ",
+    ),
     "personal layers of updates that are kept back": (
         GOOD.replace(PICTURES, PICTURES[:-1] + ", local_validation: 20%}").replace(
             "model: mlp", "model: {name: mlp, personal: ['*.bias']}"
