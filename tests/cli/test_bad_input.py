@@ -33,7 +33,7 @@ BROKEN = {
     "unknown section": ("seeds: [0, 1]", "plots: yes", "31:1: plots: unknown key 'plots'", "selection"),
     "typo in a name": ("selection: uniform", "selection: unifrom", "26:12: selection", "mean 'uniform'"),
     "a paper's name": ("selection: uniform", "selection: random", "26:12: selection", "unknown selector 'random'; what papers call so: `simfl describe selectors uniform`"),
-    "a paper's name for another kind": ("selection: uniform", "aggregation: fedprox", "26:14: aggregation", "trimmed_mean; what papers call so: `simfl describe workloads partial_epochs`, `simfl describe training.proximal`"),
+    "a paper's name for another kind": ("selection: uniform", "aggregation: fedprox", "26:14: aggregation", "trimmed_mean; what papers call so: `simfl describe workloads partial_epochs`, `simfl describe workloads random_epochs`, `simfl describe training.proximal`"),
     "typo in a data set": ("name: synthetic", "name: sinthetic", "4:12: data.dataset", "'synthetic'"),
     "typo in a model": ("logistic_regression", "logistic_regresion", "6:8: model", "mean 'logistic_"),
     "typo in a nested name": ("method: k_medoids", "method: kmedoids", "21:37: training.workload.method", "k_medoids"),

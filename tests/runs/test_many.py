@@ -334,7 +334,7 @@ class Stopped(Exception):
     pass
 
 
-def stop(*_: object) -> None:
+def stop(*_: object, **__: object) -> None:
     raise Stopped
 
 
