@@ -120,3 +120,30 @@ def test_a_trace_that_is_missing_is_told_of_the_folder_too(tmp_path: Path) -> No
     written = re.escape(str(result.folder / "scenario.yaml"))
     with pytest.raises(ScenarioError, match=rf"^{written}:\d+:\d+: fleet\[0\].availability: can't"):
         verify(result.folder)
+
+
+def test_the_files_of_a_run_that_came_from_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who named the folder in its scenario.yaml was told by check that it is another scenario."""
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    theirs.mkdir()
+    (theirs / "sessions.csv").write_text("device,start_s,end_s\na,0,90000\n")
+    traced = {"name": "trace", "file": "sessions.csv", "shift": False}
+    fleet = {**TINY["fleet"], "availability": traced}
+    scenario = Scenario.from_dict(TINY | {"fleet": fleet}, folder=theirs)
+    [result] = run(scenario, tmp_path / "o", Options(time_only=True))
+    before = files(result.folder)
+    theirs.rename(ours)
+    assert main(["verify", str(result.folder)]) == 2
+    assert "or give --folder DIR, where they are, and leave" in capsys.readouterr().err
+    assert main(["verify", str(result.folder), "--folder", str(ours)]) == 0
+    assert "the same, event by event" in capsys.readouterr().out
+    assert not caplog.text  # nothing has changed
+    with (ours / "sessions.csv").open("a") as trace:
+        trace.write("b,0,90000\n")
+    assert verify(result.folder, files=ours) is None
+    assert "changed since it was begun: sessions.csv;" in caplog.text
+    with pytest.raises(InputError, match="nowhere: no such folder"):
+        verify(result.folder, files=tmp_path / "nowhere")
+    assert files(result.folder) == before
