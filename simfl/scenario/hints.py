@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from simfl.core.arguments import called
 from simfl.core.registry import Registry
+from simfl.core.words import either
 from simfl.errors import MEANT, listed_hint, nearest
 from simfl.scenario.criteria import measured_names
 from simfl.scenario.distributions import DISTRIBUTIONS
@@ -19,6 +20,8 @@ from simfl.scenario.parts.rounds import Stop
 
 MOST = 3
 """Paths that a hint names; a name of more places says too little."""
+ALTERNATIVES = 8
+"""Components that a hint names of which another one has the option that was written."""
 COMMON = ("name", "description")
 """What almost anything has."""
 BOUNDS = ("min", "max", "mean", "std", "median")
@@ -54,7 +57,8 @@ class Unknown:
         1. How a path, or a target, is written in a file.
         2. A missing key whose description has the word.
         3. A key beside it that differs in a letter.
-        4. A key elsewhere that is called so and takes such a value.
+        4. A key elsewhere that is called so and takes such a value; before it, the option of that
+           name of other components that may stand here instead.
         5. An option of other distributions.
         6. A key beside it that is spelt alike, or begins so, or whose description has the word
            and which takes such a value; or else one elsewhere that is spelt alike.
@@ -78,7 +82,8 @@ class Unknown:
         paths = _called(self.name, fitting) or _called(self.name, sections)
         if paths == [self.name]:  # which alone says nothing
             yield f"; did you mean {self.name!r} at the top of the scenario?"
-        yield _listed(paths)  # 4
+        yield self._of_others(self._others(elsewhere), ALTERNATIVES) if paths else ""  # 4
+        yield _listed(paths)
         yield self._of_distributions()  # 5
         yield _meant(nearest(self.name, possible))  # 6
         begun = [name for name in possible if name.startswith(f"{self.name}_")]
@@ -86,9 +91,7 @@ class Unknown:
         told = [name for name in beside if describes(self.owner, name, self.name)]
         yield _listed([name for name in told if self._taken_by(name)])
         yield _listed(_called(_alike(self.name, {key.last for key in fitting.values()}), fitting))
-        above = plain(dotted(self.path[:-1]))
-        kinds = (key.members for path, key in elsewhere.items() if plain(path) == above)
-        yield self._of_others(next(kinds, None))  # 7
+        yield self._of_others(self._others(elsewhere))  # 7
         unitless = type(self.value) in (int, float)  # told once the key is where it belongs
         paths = _called(self.name, elsewhere if unitless else {})  # 8
         paths = paths or told  # 9
@@ -103,23 +106,32 @@ class Unknown:
             return ""
         return f"; write it `target: {self.name} {self.value}`"
 
-    def _of_others(self, members: Registry[Any] | None) -> str:
+    def _others(self, elsewhere: Mapping[str, Key]) -> Registry[Any] | None:
+        """Return the components of which one is written where the key stands, if it is so."""
+        above = plain(dotted(self.path[:-1]))
+        kinds = (key.members for path, key in elsewhere.items() if plain(path) == above)
+        return next(kinds, None)
+
+    def _of_others(self, members: Registry[Any] | None, most: int = MOST) -> str:
         """Return which of these components have such an option, or go by such a name."""
         if members is None:
             return ""
         if self.value in (names := members.names()):
             return f"; the name is written `name: {self.value}`"
-        return self._option_of(members.kind, {name: members.get(name) for name in names})
+        return self._option_of(members.kind, {name: members.get(name) for name in names}, most)
 
     def _of_distributions(self) -> str:
         """Return which distributions have such an option, if it stands in one that has not."""
         draws = DISTRIBUTIONS if self.owner in DISTRIBUTIONS.values() else {}
         return self._option_of("distribution", draws)
 
-    def _option_of(self, kind: str, members: Mapping[str, type[BaseModel]]) -> str:
+    def _option_of(
+        self, kind: str, members: Mapping[str, type[BaseModel]], most: int = MOST
+    ) -> str:
         having = [name for name, member in members.items() if by_name(member, self.name)]
-        listed = " or ".join(map(repr, having))
-        return f"; it is an option of {kind} {listed}" if 0 < len(having) <= MOST else ""
+        if not 0 < len(having) <= most:
+            return ""
+        return f"; it is an option of {kind} {either([repr(name) for name in having])}"
 
     def _fits(self, name: str) -> bool:
         field = None if self.owner is None else by_name(self.owner, name)

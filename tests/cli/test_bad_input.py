@@ -112,6 +112,7 @@ BROKEN = {
     "period without a unit": ("synchronous, deadline: {stragglers: 30%}", "semi_synchronous, period: 4", "23:44: rounds.policy.period", "h, d; or {stragglers: 30%}"),
     "no period": ("synchronous, deadline: {stragglers: 30%}", "semi_synchronous, period: none", "23:44: rounds.policy.period", "got 'none'; or {stragglers: 30%}"),
     "an option of another": ("selection: uniform", "selection: {name: uniform, candidates: 4}", "26:28: selection.candidates", "key 'candidates'; it is an option of selector 'power_of_choice'"),
+    "an option of another, called as one elsewhere": ("seed: 0", "seed: 0\naggregation: {name: fedavg, lr: 0.5}", "3:29: aggregation.lr", "unknown key 'lr'; it is an option of aggregator 'dp_fedavg_adaptive', 'fedadagrad', 'fedadam', 'fedavgm', 'fedbuff', 'fedyogi' or 'scaffold'"),
     "a number of another distribution": ("compute: 3 samples/s", "compute: {distribution: uniform, median: 1 samples/s, max: 3 samples/s}", "16:38: fleet[1].compute.median", "unknown key 'median'; it is an option of distribution 'lognormal'"),
     "a number of a distribution elsewhere": ("    count: 10\n", "    count: 10\n    trace: {file: t.csv, columns: {uplink: {column: u, unit: bit/s}}, mean: 2}\n", "16:71: fleet[1].trace.mean", "unknown key 'mean'; expected one of: client, columns, file, sample"),
     "a type for a name": ("selection: uniform", "selection: {type: oort}", "26:13: selection.type", "the name is written `name: oort`"),
