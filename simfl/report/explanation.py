@@ -207,7 +207,7 @@ def _what_if(explanation: Explanation) -> Iterator[str]:
         [
             case.change.name,
             formats.duration(case.time_s),
-            f"{100 * (case.time_s / before - 1):+.1f}%" if before else "",
+            _signed_percent(case.time_s / before - 1) if before else "",
             f"{formats.percent(case.lost)} lost",
         ]
         for case in known
@@ -225,13 +225,24 @@ def _what_if(explanation: Explanation) -> Iterator[str]:
             yield f"  {case.change.name}: {sets}"
 
 
+def _signed_percent(share: float) -> str:
+    """Return a difference in percent, without a sign where it rounds to none."""
+    percent = round(100 * share, 1)
+    return f"{percent:+.1f}%" if percent else "0.0%"
+
+
 def _columns(rows: Sequence[Sequence[str]], aligned: str) -> Iterator[str]:
-    """Yield rows with their cells below each other; the last one is folded where it must be."""
+    """Yield rows with their cells below each other; the last, then the first, folded if need be."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    least = sum(2 + width for width in widths[:-1]) + 2 + min(LEAST, widths[-1])
+    widths[0] -= max(min(least - text_width(), widths[0] - LEAST), 0)
     left = sum(2 + width for width in widths[:-1]) + 2
     room = max(LEAST, text_width() - left)
-    for row in rows:
+    for name, *others in rows:
+        begun, *rest = textwrap.wrap(name, widths[0]) if len(name) > widths[0] else [name]
+        row = [begun, *others]
         *cells, last = (f"{cell:{to}{w}}" for cell, to, w in zip(row, aligned, widths, strict=True))
         folded = f"\n{' ' * left}".join(textwrap.wrap(last, room, drop_whitespace=True))
         shown = last if len(last) <= room else folded
         yield f"  {'  '.join([*cells, shown])}".rstrip()
+        yield from (f"    {line}" for line in rest)
