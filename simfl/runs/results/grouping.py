@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from simfl.errors import InputError, nearest
+from simfl.errors import InputError, listed_hint, nearest
 from simfl.runs.folder.folder import study_folder
 from simfl.runs.results.result import RunResult
 from simfl.scenario.language.place import as_written, flat
@@ -15,6 +15,10 @@ from simfl.scenario.language.place import as_written, flat
 Groups = Mapping[str, Sequence[RunResult]]
 """Runs by variant."""
 _STEP = re.compile(r"[.\[]")
+_VALUES = re.compile(r"=([^_=]+)(?=_|$)")
+"""Of what a sweep varied, in a variant's name: ``compression=top-k_lr=0.1``."""
+_MEANT = 3
+"""Variants that a hint names: a value of more says too little."""
 _SEED = re.compile(r"^seed: .*$", re.MULTILINE)
 _TIME_ONLY, _FORKED = "time only", "forked"
 _Made = tuple[bool, str, str, tuple[tuple[str, str], ...]]
@@ -31,7 +35,10 @@ def require_variant(variant: str, groups: Groups) -> None:
         InputError: naming the nearest that there is.
     """
     if variant not in groups:
-        raise InputError(f"no variant {variant!r} was run{nearest(variant, groups)}")
+        value = variant.replace("_", "-")
+        having = [name for name in groups if value in _VALUES.findall(name)]
+        hint = listed_hint(having) if 0 < len(having) <= _MEANT else nearest(variant, groups)
+        raise InputError(f"no variant {variant!r} was run{hint}")
 
 
 def all_runs(groups: Groups) -> list[RunResult]:

@@ -1,18 +1,20 @@
 """Which runs are of one variant, where they are found and in which order they come."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from simfl import run
+from simfl.errors import InputError
 from simfl.report import forked
 from simfl.runs.forks.fork import fork
 from simfl.runs.options import Options
 from simfl.runs.results.compare import compare
 from simfl.runs.results.find import find_runs, runs_of_study
-from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.grouping import by_variant, require_variant
 from simfl.runs.run import resume
 from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches
@@ -160,3 +162,22 @@ def test_a_fork_follows_its_run_and_a_baseline_comes_first(tmp_path: Path) -> No
     runs = find_runs([tmp_path])
     assert [one.variant for one in runs] == ["sync", "b", "a", "other"]
     assert list(compare(runs, baseline="other").groups) == ["other", "sync", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("meant", "names", "hint"),
+    [
+        ("none", ["compression=none", "compression=top-k"], "did you mean 'compression=none'?"),
+        (
+            "top_k",
+            ["a=none_lr=1", "a=top-k_lr=1", "a=top-k_lr=2"],
+            "did you mean 'a=top-k_lr=1' or 'a=top-k_lr=2'?",
+        ),
+        ("non", ["compression=none"], "expected one of: compression=none"),
+    ],
+)
+def test_a_value_of_a_sweep_is_part_of_a_variants_name(
+    meant: str, names: list[str], hint: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(f"no variant '{meant}' was run; {hint}")):
+        require_variant(meant, {name: [] for name in names})
