@@ -6,8 +6,6 @@ import numpy as np
 
 from simfl.components.aggregators.dp_fedavg import DpFedAvg
 from simfl.components.aggregators.dp_fedavg_adaptive import DpFedAvgAdaptive
-from simfl.components.aggregators.krum import Krum
-from simfl.components.aggregators.trimmed_mean import TrimmedMean
 from simfl.components.availability.week import in_words, most_at_once, quorum, soon_there, week_of
 from simfl.components.compressors.top_k import TopK
 from simfl.components.filters.cmfl import Cmfl
@@ -100,18 +98,20 @@ def _of_aggregation(scenario: Scenario) -> Iterator[Caution]:
 
 def _of_attackers(scenario: Scenario) -> Iterator[Caution]:
     """Yield an aggregation that withstands fewer than attack in a round, on average."""
-    aggregator, clients = scenario.aggregation, scenario.rounds.clients
     attackers = sum(len(group) for group, _ in scenario.attackers.values())
-    share = attackers / scenario.devices
-    of_rounds = not scenario.rounds.policy.may_be_stale  # else who knows how many come together
-    if isinstance(aggregator, Krum) and of_rounds and aggregator.byzantine < share * clients:
-        path, many = "byzantine", f"{share * clients:.3g} of a round's {clients:,} clients"
-    elif isinstance(aggregator, TrimmedMean) and aggregator.trim < share:
-        path, many = "trim", f"{100 * share:.3g}% of a round's clients"
-    else:
+    if not attackers:
         return
+    aggregator, share = scenario.aggregation, attackers / scenario.devices
+    clients = None if scenario.rounds.policy.may_be_stale else scenario.rounds.clients
+    with blaming(aggregator, "telling what it withstands", told_as=InputError):
+        option, most = aggregator.withstands(clients) or ("", 1.0)
+    if share <= most:
+        return
+    many = f"{100 * share:.3g}% of those that come together"
+    if clients is not None:
+        many = f"{share * clients:.3g} of a round's {clients:,} clients"
     yield (
-        ("aggregation", path),
+        ("aggregation", option),
         f"less than it is to withstand: {attackers:,} of {scenario.devices:,} devices attack, so "
         f"{many} on average",
     )

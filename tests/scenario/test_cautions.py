@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typing_extensions import override
 
 from simfl import Scenario
 from simfl.cli import main
+from simfl.components.aggregators.median import Median
 from simfl.components.models.mlp import Mlp
+from simfl.core.units import Percent
 from simfl.report.caveats.headings import not_meant
 from simfl.report.comparison.forms import render
 from simfl.report.page.notes import notes
@@ -67,6 +70,16 @@ def test_a_filter_by_signs_that_compression_leaves_none_of_is_told() -> None:
     assert path not in filtering("cmfl", "float16")
 
 
+class Sturdy(Median):
+    """A user's own robust rule, which says how much of a round it withstands."""
+
+    most: Percent = 0.1
+
+    @override
+    def withstands(self, clients: int | None) -> tuple[str, float]:
+        return "most", self.most
+
+
 def test_a_robust_aggregation_that_is_made_for_fewer_attackers_is_told() -> None:
     """Krum's default withstands one; three of a round's six attack on average."""
 
@@ -78,7 +91,11 @@ def test_a_robust_aggregation_that_is_made_for_fewer_attackers_is_told() -> None
     half = {"name": "trimmed_mean", "trim": "40%"}
     some = "4 of 8 devices attack, so 3 of a round's 6 clients on average"
     assert some in against({"name": "krum", "byzantine": 1})["aggregation.byzantine"]
-    assert "so 50% of a round's clients" in against(half)["aggregation.trim"]
+    assert some in against(half)["aggregation.trim"]
+    come = "so 50% of those that come together on average"
+    assert come in against(half, "fedbuff")["aggregation.trim"]
+    assert some in against({"name": f"{__name__}:Sturdy", "most": "20%"})["aggregation.most"]
+    assert against({"name": f"{__name__}:Sturdy", "most": "50%"}) == {}
     assert against("median") == against(half, attack=None) == against("krum", attack=None) == {}
     assert against("krum", "fedbuff") == {}, "how many come together is not known"
 

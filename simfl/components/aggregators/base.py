@@ -83,6 +83,16 @@ class Aggregator(Component, ABC):
                 "'synchronous', with `late: drop`"
             )
 
+    def withstands(self, clients: int | None) -> tuple[str, float] | None:
+        """Return the option that says how many may attack, and which share of clients that is.
+
+        It is told where more do on average.  None: it says nothing of that.
+
+        Args:
+            clients: of a round (None: it is not known how many updates come together).
+        """
+        return None
+
     def correction(self, client: int) -> Params | None:
         """Return what `client` shall add to every gradient now, `(p,)`; None: nobody anything."""
         return None

@@ -45,6 +45,10 @@ class Krum(Aggregator):
             )
 
     @override
+    def withstands(self, clients: int | None) -> tuple[str, float] | None:
+        return None if clients is None else ("byzantine", self.byzantine / clients)
+
+    @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
         """Return the mean of those kept.
 

@@ -27,6 +27,10 @@ class TrimmedMean(Aggregator):
     )
 
     @override
+    def withstands(self, clients: int | None) -> tuple[str, float]:
+        return "trim", self.trim
+
+    @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
         def statistic(values: Floats) -> Floats:
             most = (len(values) - 1) // 2  # to which what is a hair below half may be rounded
