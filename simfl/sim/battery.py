@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.components.availability.base import OnlineSchedule
+from simfl.components.availability.spells import Instants, spells_of
 from simfl.core.types import Floats, Ids
 
 _NOTHING = 1e-9
@@ -66,10 +67,14 @@ class Batteries:
 
     def level_j(self, devices: Ids, now_s: float) -> Floats:
         """Return `(m,)` the charge of each of `devices` (indices in the group)."""
-        for device in devices[self._until_s[devices] <= now_s].tolist():
-            while (until_s := float(self._until_s[device])) <= now_s:
-                self._integrate(np.array([device]), until_s)
-                self._plugged[device], self._until_s[device] = self._look(device, until_s)
+        changed = devices
+        while len(changed := changed[self._until_s[changed] <= now_s]):
+            assert self._schedule is not None
+            at_s = self._until_s[changed]
+            self._integrate(changed, at_s)
+            self._plugged[changed], self._until_s[changed] = spells_of(
+                self._schedule, changed, at_s
+            )
         self._integrate(devices, now_s)
         return self._level_j[devices]
 
@@ -165,7 +170,7 @@ class Batteries:
         plugged = bool(self._schedule.online(np.array([device]), at_s)[0])
         return plugged, float(self._schedule.next_change_s(device, at_s))
 
-    def _integrate(self, devices: Ids, now_s: float) -> None:
+    def _integrate(self, devices: Ids, now_s: Instants) -> None:
         """Bring the charge of `devices` `(m,)` up to now, since when their power is constant."""
         watts = self._charge_w * self._plugged[devices] - self._draw_w[devices]
         full_j = self._capacity_j[devices]
@@ -178,15 +183,17 @@ class Batteries:
             self._remember(devices, before_j, watts, now_s)
         emptied = empty & (self._empty_s[devices] == math.inf)
         lasted_s = before_j[emptied] / np.maximum(-watts[emptied], 1e-300)
-        self._empty_s[devices[emptied]] = np.minimum(self._at_s[devices[emptied]] + lasted_s, now_s)
+        by_s = now_s[emptied] if isinstance(now_s, np.ndarray) else now_s
+        self._empty_s[devices[emptied]] = np.minimum(self._at_s[devices[emptied]] + lasted_s, by_s)
         self._at_s[devices] = now_s
 
-    def _remember(self, devices: Ids, before_j: Floats, watts: Floats, now_s: float) -> None:
+    def _remember(self, devices: Ids, before_j: Floats, watts: Floats, now_s: Instants) -> None:
         """Add the turns of `devices`, before time goes on for them."""
         assert self._turns is not None
         charged, was = self._level_j[devices] > 0, before_j > 0
         for place in np.flatnonzero(charged != was).tolist():
             device, turned_s = devices.item(place), self._at_s.item(devices.item(place))
             if was[place]:
-                turned_s = min(turned_s + before_j.item(place) / -watts.item(place), now_s)
+                by_s = now_s.item(place) if isinstance(now_s, np.ndarray) else now_s
+                turned_s = min(turned_s + before_j.item(place) / -watts.item(place), by_s)
             self._turns.append((device, turned_s, not was[place]))

@@ -8,6 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simfl.components.availability.on_off import Alternating
+from simfl.components.availability.spells import Instants
+from simfl.core.seeds import Seeds
+from simfl.core.types import Flags, Floats, Ids
 from simfl.sim.battery import Batteries
 from simfl.testing.virtual_time.handmade import make_fleet
 from simfl.testing.virtual_time.handmade import simulate as simulate_clock
@@ -139,3 +143,37 @@ def test_a_charger_that_is_plugged_in_all_the_time_anew_is_not_looked_at_for_a_d
     log = simulate_clock(fleet, size=1000, network=shared)
     assert log.first("downloaded") == 8.0
     assert max(instants) < 100.0
+
+
+class Counted(Alternating):
+    """A charger that comes and goes, which counts how often it is asked."""
+
+    asked = 0
+
+    def spells(self, devices: Ids, now_s: Instants) -> tuple[Flags, Floats]:
+        self.asked += 1
+        return super().spells(devices, now_s)
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_devices_asked_about_at_once_are_as_each_alone(watched: bool) -> None:
+    """A charger was asked anew for each change of each device: rounds late in a run were slow."""
+    n, of_all = 30, np.arange(30)
+    fleets = []
+    for groups in ([of_all], [np.array([device]) for device in reversed(range(n))]):
+        charger = Counted(n, 7200.0, 28_800.0, Seeds(1), ("plugged",))
+        found = Batteries(np.linspace(100, 40e3, n), np.ones(n), 0.2, 5.0, 1.0, charger)
+        if watched:
+            found.watch()
+        for now_s in (100.0, 2e5):
+            for devices in groups:
+                found.level_j(devices, now_s)
+        fleets.append((found, charger.asked))
+    (together, asked), (apart, one_by_one) = fleets
+    assert asked < one_by_one / 10
+    assert together.level_j(of_all, 2e5).tolist() == apart.level_j(of_all, 2e5).tolist()
+    emptied_s = [[each.emptied_s(device, 2e5) for device in range(n)] for each in (together, apart)]
+    assert emptied_s[0] == emptied_s[1]
+    turns = [sorted(each.turns(of_all, 2e5)) for each in (together, apart)]
+    assert turns[0] == turns[1]
+    assert bool(turns[0]) == watched

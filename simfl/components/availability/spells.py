@@ -118,6 +118,16 @@ class Spells(OnlineSchedule, ABC):
         return known & (now_s < self._until[devices])
 
 
+def spells_of(schedule: OnlineSchedule, devices: Ids, now_s: Instants) -> tuple[Flags, Floats]:
+    """Return `(m,)` whether each is online at its instant, and `(m,)` until when that lasts."""
+    if isinstance(schedule, Spells):
+        return schedule.spells(devices, now_s)
+    asked = list(zip(devices.tolist(), np.broadcast_to(now_s, len(devices)).tolist(), strict=True))
+    on = [bool(schedule.online(np.array([device]), at_s)[0]) for device, at_s in asked]
+    until = [schedule.next_change_s(device, at_s) for device, at_s in asked]
+    return np.array(on, dtype=np.bool_), np.array(until, dtype=np.float64)
+
+
 def cell(now_s: Instants, origin_s: Floats, width_s: float) -> Ids:
     """Return `(m,)` the k with ``origin + k * width <= now < origin + (k + 1) * width``, exactly.
 

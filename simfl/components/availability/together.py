@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule
-from simfl.components.availability.spells import Instants, Spells
+from simfl.components.availability.spells import Instants, Spells, spells_of
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags, Floats, Ids
 
@@ -78,18 +78,8 @@ class _AllOf(Spells):
         there = np.ones(len(devices), dtype=np.bool_)
         stays, away = np.full(len(devices), math.inf), np.zeros(len(devices))
         for schedule in self._schedules:
-            on, until = _spells_of(schedule, devices, now_s)
+            on, until = spells_of(schedule, devices, now_s)
             there &= on
             stays = np.minimum(stays, np.where(on, until, math.inf))
             away = np.maximum(away, np.where(on, 0.0, until))
         return there, np.where(there, stays, away)
-
-
-def _spells_of(schedule: OnlineSchedule, devices: Ids, now_s: Instants) -> tuple[Flags, Floats]:
-    """Return `(m,)` whether each is online at its instant, and `(m,)` until when that lasts."""
-    if isinstance(schedule, Spells):
-        return schedule.spells(devices, now_s)
-    asked = list(zip(devices.tolist(), np.broadcast_to(now_s, len(devices)).tolist(), strict=True))
-    on = [bool(schedule.online(np.array([device]), at_s)[0]) for device, at_s in asked]
-    until = [schedule.next_change_s(device, at_s) for device, at_s in asked]
-    return np.array(on, dtype=np.bool_), np.array(until, dtype=np.float64)
