@@ -151,6 +151,25 @@ class Scaled(Model):
         return _Scaled(shape[0], classes)
 
 
+class _Added(nn.Module):
+    """Parameters whose gradients are the same numbers, which autograd keeps once."""
+
+    def __init__(self, inputs: int, classes: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(inputs, classes, bias=False)
+        self.scale = nn.Parameter(torch.arange(float(classes)))
+        self.first, self.second = (nn.Parameter(torch.full((classes,), n)) for n in (0.5, 2.0))
+        self.summed = nn.Parameter(torch.arange(3.0))
+
+    def forward(self, x):
+        return self.scale * (self.linear(x) + self.summed.sum() * (self.first + self.second))
+
+
+class Added(Model):
+    def build(self, shape, classes):
+        return _Added(shape[0], classes)
+
+
 class _Reader(nn.Module):
     def __init__(self, classes):
         super().__init__()

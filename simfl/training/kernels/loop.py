@@ -91,7 +91,7 @@ class LoopKernel(Kernel):
                 loss = by_row.mean() if weights is None else by_row @ weights[first:last]
                 gradients = torch.autograd.grad(loss, self._parameters, materialize_grads=True)
                 with torch.no_grad():
-                    parts = [of_one_lane(part) for part in gradients]
+                    parts = [of_one_lane(part) for part in _apart(gradients)]
                     optimizer.step(parts, rates[step : step + 1])
         return _sums(torch.cat(losses).cpu().numpy().astype(np.float64), segment)
 
@@ -175,6 +175,20 @@ def _sums(losses: Floats, segment: Segment) -> tuple[float, float]:
         batch = np.add.reduceat(weighted * losses, starts)
         square = np.add.reduceat(weighted * losses**2, starts)
     return float(batch.sum()), float(square.sum())
+
+
+def _apart(gradients: Sequence[torch.Tensor]) -> Iterator[torch.Tensor]:
+    """Yield the gradients, each in memory of its own: who overwrites one changes no other number.
+
+    Autograd gives two parameters that are added up the same, and one that is summed up a single
+    number, as large as it.
+    """
+    taken = set[int]()
+    for part in gradients:
+        memory = part.untyped_storage().data_ptr()
+        repeats = 0 in part.stride()
+        yield part.clone() if memory in taken or repeats else part
+        taken.add(memory)
 
 
 def of_one_lane(part: torch.Tensor) -> torch.Tensor:

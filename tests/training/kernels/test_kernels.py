@@ -24,6 +24,7 @@ from simfl.training.kernels.stages import stages_of
 from simfl.training.kernels.steps import batch_width
 from simfl.training.segments import full_segment
 from tests.training.learning_stubs import (
+    Added,
     Chained,
     Convolutional,
     Logistic,
@@ -60,6 +61,7 @@ KERNELS: dict[str, Callable[..., Kernel | None]] = {
         *((kind, Perceptron(), (4, 5)) for kind in KERNELS),
         *((kind, Residual(), (20,)) for kind in ("loop", "recorded")),
         *((kind, Scaled(), (20,)) for kind in ("loop", "recorded")),
+        *((kind, Added(), (20,)) for kind in ("loop", "recorded")),
         ("loop", RESNET, (2, 6, 6)),
         *((kind, Convolutional(), (1, 8, 8)) for kind in ("compiled", "loop", "recorded")),
     ],
