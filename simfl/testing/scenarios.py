@@ -114,6 +114,7 @@ ATTACKS: st.SearchStrategy[Any] = st.sampled_from(
         {"name": "label_flip", "share": {"min": "20%", "max": "80%"}, "from_round": 2},
     ]
 )
+PERSONAL: st.SearchStrategy[list[str]] = st.sampled_from([[], ["*.bias"], ["*.weight"]])
 WORKLOADS: st.SearchStrategy[Any] = st.sampled_from(
     [
         "full",
@@ -247,6 +248,13 @@ def documents(draw: st.DrawFn) -> Document:
             "targets": [0.1, 0.5],
         },
     }
+    if draw(st.booleans()):
+        document["data"]["local_validation"] = "25%"
+        document["evaluation"]["on"] = "clients"
+        if own := draw(PERSONAL):
+            model = document["model"]
+            named = {"name": model} if isinstance(model, str) else model
+            document["model"] = {**named, "personal": own}
     if policy["name"] == "synchronous" and policy["late"] == "drop":
         policy["min_updates"] = min(1 + document["seed"] % 2, document["rounds"]["clients"])
     return document
