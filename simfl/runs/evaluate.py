@@ -17,6 +17,7 @@ from simfl.components.datasets.clients import OnDemand
 from simfl.coordinators.base import MODEL, PERSONAL
 from simfl.core.evaluation import Evaluation
 from simfl.core.files import failure
+from simfl.core.machine.allocator import freed_memory_returned
 from simfl.core.types import Floats, Params
 from simfl.errors import InputError
 from simfl.runs.client_evaluation import ClientEvaluation
@@ -63,7 +64,7 @@ def evaluate(
     options = Options() if options is None else options
     if not fine_tune:
         options = Options(executor="inline", data_dir=options.data_dir)
-    with closing(options.make_executor()) as executor:
+    with freed_memory_returned(), closing(options.make_executor()) as executor:
         builder = builder_of(first, options, executor)
         if later:  # it had the same data, and is judged by what was in force at its end
             builder = builder.under(later[-1][1])

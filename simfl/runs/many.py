@@ -8,6 +8,7 @@ from functools import partial
 from simfl.build.model_facts import known_without_torch
 from simfl.build.shared_data import DataKey, key_to_share
 from simfl.core.arguments import called
+from simfl.core.machine.allocator import freed_memory_returned
 from simfl.core.machine.garbage import tidy
 from simfl.core.machine.limits import cores, free_memory
 from simfl.core.machine.processes import can_travel
@@ -188,13 +189,14 @@ def _one_by_one(
             tidy()  # as after a run: each has dealt its own data
         with sharing(cores):
             for number, call in enumerate(calls):
-                try:
-                    call(partial(watch.tell, number))
-                except (RunError, InputError) as error:  # what one seed draws may be refused
-                    if len(calls) == 1:
-                        raise
-                    failures[number] = error
-                tidy()
+                with freed_memory_returned():
+                    try:
+                        call(partial(watch.tell, number))
+                    except (RunError, InputError) as error:  # what one seed draws may be refused
+                        if len(calls) == 1:
+                            raise
+                        failures[number] = error
+                    tidy()
     finally:
         gc.unfreeze()
     return failures

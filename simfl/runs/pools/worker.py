@@ -14,6 +14,7 @@ from typing import Any
 
 from simfl.build.shared_data import DataKey, hold
 from simfl.core.arguments import called_alike
+from simfl.core.machine.allocator import freed_memory_returned
 from simfl.core.machine.garbage import tidy
 from simfl.core.machine.processes import begin_thread, portable, started
 from simfl.core.machine.shared import Shared, receive_shared
@@ -138,13 +139,14 @@ def _serve(channel: Connection) -> None:
         os.environ.clear()
         os.environ.update(work.environment)
         try:
-            call, key = pickle.loads(work.payload)
-            hold(key, data)
-            call(lambda value: say("told", value))
+            with freed_memory_returned():
+                call, key = pickle.loads(work.payload)
+                hold(key, data)
+                call(lambda value: say("told", value))
+                tidy()
         except Exception as error:
             say("ended", portable(error))
         else:
-            tidy()
             say("ended", None)
 
 

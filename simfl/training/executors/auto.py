@@ -10,6 +10,7 @@ from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
 from simfl.core.evaluation import Evaluation
+from simfl.core.machine.allocator import return_freed_memory
 from simfl.core.machine.limits import cores
 from simfl.core.types import Floats, Params
 from simfl.core.work import OrderBatch, WorkOrder, WorkResult
@@ -142,6 +143,7 @@ class Auto(Executor):
             _LOG.warning("training goes on in this process alone: %s", error)
         else:
             self._team = team
+            return_freed_memory()  # they need it now
 
     def _dismiss(self) -> None:
         if self._team is not None:

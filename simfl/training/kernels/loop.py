@@ -35,8 +35,6 @@ class LoopKernel(Kernel):
         self.layout = Layout.of(module)
         first = next(module.parameters(), torch.zeros(0))
         self.device = first.device
-        if self.device.type == "cpu":
-            keep_freed_memory()  # each step's tensors are as large as the last one's
         self.channels_last = is_channels_last(module, self.device)
         self._flat = torch.zeros(self.layout.size, device=self.device)
         self._parameters = self._adopt(self._flat)
@@ -45,6 +43,8 @@ class LoopKernel(Kernel):
     def run(
         self, lanes: Sequence[Lane], x: torch.Tensor, y: torch.Tensor, training: LocalTraining
     ) -> Progress:
+        if self.device.type == "cpu":
+            keep_freed_memory()  # each step's tensors are as large as the last one's
         progress = Progress.none(lanes)
         self.module.train()
         for index, lane in enumerate(lanes):
