@@ -13,6 +13,8 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 SOURCES = Path("simfl/training/kernels/native")
+FOR_ANY = ("level", "shuffle", "largest")
+"""Sources that are compiled once, for any processor."""
 FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-sanitize=all", "-fPIC"]
 LEVELS = {"v4": "x86_64_v4-prefer_256_bit", "v3": "x86_64_v3", "any": "baseline"}
 """Instruction sets of x86-64 that the kernel is compiled for; elsewhere the last one only.
@@ -36,7 +38,7 @@ class BuildKernel(build_ext):
                 parts.append(objects / f"network-{level}.o")
                 options = [f"-mcpu={cpu}", f"-DLEVEL={level}"]
                 self.compiler_of(objects, *options, "-c", SOURCES / "network.c", "-o", parts[-1])
-        for name in ("level", "shuffle"):
+        for name in FOR_ANY:
             parts.append(objects / f"{name}.o")
             self.compiler_of(
                 objects, "-mcpu=baseline", "-c", SOURCES / f"{name}.c", "-o", parts[-1]
@@ -57,7 +59,7 @@ setup(
     ext_modules=[
         Extension(
             "simfl.training.kernels._native",
-            sources=[str(SOURCES / f"{name}.c") for name in ("network", "level", "shuffle")],
+            sources=[str(SOURCES / f"{name}.c") for name in ("network", *FOR_ANY)],
             depends=[str(path) for path in sorted(SOURCES.glob("*.h"))],
         )
     ],

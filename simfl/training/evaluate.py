@@ -20,6 +20,7 @@ from simfl.core.readonly import read_only
 from simfl.core.returned import expect
 from simfl.core.types import Floats, Params
 from simfl.training.flat import load
+from simfl.training.largest import largest
 from simfl.training.program import Program, program_of
 from simfl.training.task import Task
 
@@ -72,15 +73,9 @@ def judge(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> Evaluation:
     """
     if not len(outputs):
         return Evaluation(float("nan"), float("nan"))
-    loss, outputs, y = task.training.loss, outputs.cpu(), y.cpu()  # whoever computed them
-    own = bool(users_own([loss]))
-
-    def given() -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what the loss is given: copies, where users' code may do anything with them."""
-        return (outputs.clone(), y.clone()) if own else (outputs, y)
-
-    mean = float(row_losses(loss, *given()).mean())
-    hits = loss.checked_hits(*given())
+    outputs, y = outputs.cpu(), y.cpu()  # whoever computed them
+    losses, hits = _losses_and_hits(task.training.loss, outputs, y)
+    mean = float(losses.mean())
     # One number to look at; but the sum of finite ones may overflow.
     finite = bool(outputs.sum().isfinite()) or bool(outputs.isfinite().all())
     accuracy = None
@@ -94,6 +89,21 @@ def judge(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> Evaluation:
     if not finite:
         return Evaluation(accuracy, mean, {metric.label: None for metric in task.metrics})
     return Evaluation(accuracy, mean, _metrics(task, outputs, y))
+
+
+def _losses_and_hits(
+    loss: Loss, outputs: torch.Tensor, y: torch.Tensor
+) -> tuple[Floats, torch.Tensor | None]:
+    """Return the loss of each row `(n,)`, and how right answers are (None: there is no right)."""
+    if loss.softmax:
+        return _cross_entropy(outputs, y)
+    own = bool(users_own([loss]))
+
+    def given() -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what the loss is given: copies, where users' code may do anything with them."""
+        return (outputs.clone(), y.clone()) if own else (outputs, y)
+
+    return row_losses(loss, *given()), loss.checked_hits(*given())
 
 
 def _metrics(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> dict[str, float | None]:
@@ -154,8 +164,14 @@ def row_losses(loss: Loss, logits: torch.Tensor, labels: torch.Tensor) -> Floats
     """Return the loss of each row `(n,)`."""
     if not loss.softmax:
         return loss.checked_rows(logits, labels).double().cpu().numpy()
+    return _cross_entropy(logits, labels)[0]
+
+
+def _cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> tuple[Floats, torch.Tensor]:
+    """Return the cross-entropy of each row `(n,)`, and whether its answer is right `(n,)`."""
     # `log_softmax` takes five times as long on rows as short as these.
-    largest = logits.amax(1, keepdim=True)
-    sums = (logits - largest).exp_().sum(1, keepdim=True)
+    most, places, differences = largest(logits)
+    sums = differences.exp_().sum(1, keepdim=True)
     right = logits.gather(1, labels.unsqueeze(1))
-    return sums.log_().add_(largest).sub_(right).squeeze(1).double().cpu().numpy()
+    losses = sums.log_().add_(most).sub_(right).squeeze(1)
+    return losses.double().cpu().numpy(), places == labels

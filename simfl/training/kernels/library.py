@@ -3,8 +3,6 @@
 import ctypes
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +10,7 @@ from numpy.typing import NDArray
 from simfl.training.compilable import MOST_AFTER, MOST_LAYERS
 from simfl.training.kernels.network import NetworkSpec
 from simfl.training.kernels.stages import ELEMENTWISE, dropouts
+from simfl.training.native import library_file
 
 _BUILD = "run `pip install -e .` in its folder"
 _INT, _FLOAT, _POINTER = ctypes.c_int, ctypes.c_float, ctypes.c_void_p
@@ -145,9 +144,8 @@ def path() -> str:
     Raises:
         ImportError: simfl was not installed, only its sources are there.
     """
-    for suffix in EXTENSION_SUFFIXES:
-        if (file := Path(__file__).with_name(f"_native{suffix}")).exists():
-            return str(file)
+    if (file := library_file()) is not None:
+        return str(file)
     raise ImportError(f"simfl's compiled kernel is not built: {_BUILD}")
 
 
