@@ -89,6 +89,9 @@ def test_defaults_and_units_are_told(site: Path) -> None:
         "| `compute` | a compute rate, or a [distribution](#distributions) | `100 samples/s` |"
         in page
     )
+    assert (
+        "| `compute` | a power | none | while it trains; omitted: as `idle` (mW, W, kW) |" in page
+    )
     assert "virtual time (us, ms, s, min, h, d)" in page
     assert "| `lognormal`" in page or "### lognormal" in page
 

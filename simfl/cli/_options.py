@@ -93,7 +93,7 @@ CompressLog = Annotated[
     bool,
     typer.Option(
         "--compress-log",
-        help="Write events.jsonl.zst instead of events.jsonl; runs alike have the same lines in "
+        help="Write events.jsonl.zst instead of events.jsonl; equal runs have the same lines in "
         "it, not always the same bytes.",
     ),
 ]

@@ -26,7 +26,7 @@ def evaluate_command(
     ] = 0,
     baseline: Annotated[
         str | None,
-        typer.Option("--baseline", help="Variant that all others are compared with, by seeds."),
+        typer.Option("--baseline", help="Compare all others with this variant, seed by seed."),
     ] = None,
     executor: shared.Executor = "auto",
     workers: shared.Workers = None,
@@ -39,10 +39,10 @@ def evaluate_command(
 ) -> None:
     """Evaluate final models on each client's own samples.
 
-    Whom the model serves how well: each group of the fleet, and clients whose updates counted or
-    never did; with --fine-tune, before and after each has trained it further for itself; with
-    --baseline, what each variant differs by from that, seed by seed. Runs that have not finished
-    are left out, and named.
+    Tells how well the model serves each group of the fleet, clients whose updates counted at
+    least once, and clients whose updates never did. With --fine-tune, it also tells this after
+    each client has trained the model further. With --baseline, it tells by how much each variant
+    differs from that one, seed by seed. Runs that have not finished are left out, and named.
     """
     import json
 

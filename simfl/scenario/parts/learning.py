@@ -31,7 +31,8 @@ class Data(Part):
     local_validation: Percent = Field(
         0.0,
         lt=1,
-        description="share of each client's samples kept for measuring its local loss: random ones",
+        description="share of each client's samples, drawn at random, that it never trains on: for "
+        "its loss, `evaluation.on: clients` and `simfl evaluate`",
     )
     test_share: Percent = Field(
         0.1,
@@ -162,8 +163,8 @@ class Evaluation(Part):
     )
     on: Literal["test", "train", "clients"] = Field(
         "test",
-        description="which samples; clients: what each keeps aside (`data.local_validation`), the "
-        "mean over clients, each counting alike",
+        description="test: the test samples; train: all that clients train on; clients: those that "
+        "each client keeps aside (`data.local_validation`), and the mean over clients, all alike",
     )
     targets: tuple[Target, ...] = Field(
         (),

@@ -1,20 +1,23 @@
 """What a device draws, in watts."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from simfl.core.units import Power
-from simfl.scenario.parts.part import Part
+from simfl.scenario.parts.part import WORKED_OUT, Part
+
+LikeIdle = Annotated[Power, WORKED_OUT]
+"""A power that is `idle`'s where it is not given."""
 
 
 class PowerDraw(Part):
     """Electrical power of a device in each phase."""
 
     idle: Power = Field(0.0, description="while online and not at work, including waiting")
-    download: Power = Field(0.0, description="while it receives; default: that of `idle`")
-    compute: Power = Field(0.0, description="while it trains; default: that of `idle`")
-    upload: Power = Field(0.0, description="while it sends; default: that of `idle`")
+    download: LikeIdle = Field(0.0, description="while it receives; omitted: as `idle`")
+    compute: LikeIdle = Field(0.0, description="while it trains; omitted: as `idle`")
+    upload: LikeIdle = Field(0.0, description="while it sends; omitted: as `idle`")
 
     @model_validator(mode="before")
     @classmethod
