@@ -314,7 +314,7 @@ def test_selectors_that_need_training_have_a_fleet_too() -> None:
     assert facts(selection="power_of_choice").expected_round_s == facts().expected_round_s
 
 
-ALIKE = {
+ALIKE: dict[str, Any] = {
     "data": {"dataset": {"name": "synthetic_images", "samples": 240, "size": 6}},
     "model": "mlp",
     "fleet": {"count": 8, "compute": "50 samples/s", "downlink": "2 Mbit/s", "uplink": "1 Mbit/s"},
@@ -346,8 +346,8 @@ def test_what_a_selector_asks_takes_as_long_as_in_a_run(selector: str, tmp_path:
 
 def test_a_selector_asks_once_somebody_is_there() -> None:
     """Where nobody was online at first, it was told to have chosen nobody, which is no result."""
-    night = {"name": "diurnal", "low": 0, "starts_at": "0 h", "time_zones": "0 s"}
-    fleet: Any = ALIKE["fleet"]
+    night = {"name": "diurnal", "low": 0, "starts_at": "12 h", "time_zones": "0 s"}
+    fleet = ALIKE["fleet"]
     asked = [
         survey(builder(scenario(**{**ALIKE, "fleet": own}, selection="power_of_choice"), None))
         for own in (fleet, {**fleet, "availability": night})
