@@ -14,7 +14,7 @@ from simfl.runs.results.column import Column, target_text
 from simfl.runs.results.compare import compare
 from simfl.runs.results.comparison import Comparison
 from simfl.runs.results.grouping import Groups, all_runs
-from simfl.runs.results.metric import BYTES, ENERGY, TIME
+from simfl.runs.results.metric import BYTES, ENERGY, EPSILONS, TIME
 from simfl.runs.results.result import RunResult
 from simfl.scenario.language.place import as_written
 
@@ -79,7 +79,8 @@ def _columns(comparison: Comparison) -> list[Column]:
 
     The target is the highest that somebody reached, or of several that nobody did, the highest.
     """
-    costs = [metric for metric in (TIME, BYTES, ENERGY) if Column(metric) in comparison.columns]
+    asked = (TIME, BYTES, ENERGY, EPSILONS[0])
+    costs = [metric for metric in asked if Column(metric) in comparison.columns]
     runs = all_runs(comparison.groups)
     met = [t for t in comparison.targets if any(run.reached(t) for run in runs)]
     hardest = (met or comparison.targets)[-1:]

@@ -75,6 +75,23 @@ def test_deviations_stand_below_their_means(tmp_path: Path) -> None:
     assert cells == [("5.0 kB", "± 4.2 kB"), ("5.0 kB", "± 1.4 kB")]
 
 
+def test_privacy_spent_is_a_measure_of_a_sweep(tmp_path: Path) -> None:
+    """The trade of noise for accuracy could not be seen on its page: it had no epsilon."""
+    private = TINY | {
+        "aggregation": {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 1},
+        "rounds": {"clients": 4, "stop": {"rounds": 1}},
+        "evaluation": {"targets": []},
+        "sweep": {"aggregation.noise_multiplier": [1, 2]},
+    }
+    runs = run(Scenario.from_dict(private), tmp_path, Options(time_only=True, jobs=1))
+    found = factors(by_variant(runs))
+    assert found is not None
+    column = [measure["label"] for measure in found.data["measures"]].index("epsilon")
+    loud, louder = (row["values"][column] for row in found.data["rows"])
+    assert loud > louder > 0
+    assert "epsilon" in found.table.heads
+
+
 def test_levels_with_units_are_in_the_order_of_their_size() -> None:
     levels = ["1 min", "2 s", "500 ms", "30", "10", "70%", "uniform"]
     ordered = sorted(levels, key=lambda level: (magnitude(level) is None, magnitude(level) or 0))
