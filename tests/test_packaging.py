@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 import simfl
 
@@ -99,3 +100,13 @@ def test_new_from_a_scenario_that_comes_with_simfl(tmp_path: Path, capsys) -> No
     assert simfl.Scenario.load(file).name == "mine"
     assert main(["new", str(tmp_path / "other.yaml"), "--from", "quickstrat"]) == 2
     assert "quickstart" in capsys.readouterr().err
+
+
+def test_it_is_cited_as_what_it_is() -> None:
+    """The file had no version, which those who cite it were asked to find out."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert cited["version"] == simfl.__version__
+    assert cited["license"] == project["license"]
+    assert cited["abstract"] == project["description"]
+    assert cited["keywords"] == project["keywords"]
