@@ -63,3 +63,5 @@ SPENT = (
 """In the order in which they are told."""
 TUNED = ("time", "rounds", *(cost.name for cost in SPENT if cost.tuned))
 """Objectives that can be asked of a target."""
+LIMITED = (*TUNED, "wasted", "never_heard")
+"""What `tune.under` can have a limit on."""

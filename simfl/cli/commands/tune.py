@@ -9,7 +9,7 @@ import typer
 from simfl.cli import _options as shared
 from simfl.cli._aside import say_aside
 from simfl.cli.app import app
-from simfl.core.costs import TUNED
+from simfl.core.costs import LIMITED, TUNED
 from simfl.core.words import either
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def tune_command(
         typer.Option(
             "--under",
             metavar="NAME=MOST",
-            help="bytes='2 GB', never_heard=5%, time, rounds, energy, wasted, epsilon; can be "
-            "repeated.",
+            help=f"bytes='2 GB' or never_heard=5%, of {either(LIMITED)}; can be repeated.",
         ),
     ] = None,
     trials: Annotated[int | None, typer.Option("--trials", min=1, help="Number of trials.")] = None,

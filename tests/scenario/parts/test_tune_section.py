@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from simfl.core.costs import LIMITED
 from simfl.errors import ScenarioError
 from simfl.scenario import Scenario
-from simfl.scenario.parts.tune import Range, parse_objective
+from simfl.scenario.parts.tune import Limits, Range, parse_objective
 from tests.runs.tuning.tuned import CLOCK, LEARNS
 
 
@@ -66,3 +67,8 @@ def test_objectives_name_a_measure_and_perhaps_a_target() -> None:
     assert parse_objective("loss") == ("loss", None)
     with pytest.raises(ValueError, match="'time to 80%', or loss, or accuracy"):
         parse_objective("loss to 80%")
+
+
+def test_every_limit_that_there_is_can_be_given() -> None:
+    """The help of --under named them by hand."""
+    assert {*Limits.model_fields} == {*LIMITED}
