@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,9 @@ from simfl.runs.estimate import ROUNDS, Estimate, estimate
 from simfl.runs.folder.folder import is_finished
 from simfl.runs.many import cores_each, planned, shared_bytes
 from simfl.runs.run_jobs import is_kept
+from simfl.scenario.cautions import never_met
 from simfl.scenario.checks import refuse
+from simfl.scenario.language.place import dotted
 
 if TYPE_CHECKING:
     from simfl.runs.job import Job
@@ -55,6 +57,18 @@ def show_plan(
     left = [(job, cost) for job, fate, cost in runs if fate != REUSED]
     nothing = f"{formats.plural(len(jobs), 'run')}: nothing is left to do"
     typer.echo(_in_all(left, options) if left else nothing)
+    if options.time_only:
+        for line in _never_met(job for job, _ in left):
+            typer.echo(line)
+
+
+def _never_met(jobs: "Iterable[Job]") -> list[str]:
+    """Return what was to end runs and does not, for nothing is trained."""
+    return [
+        *dict.fromkeys(
+            f"{dotted(p)}: {text}" for job in jobs for p, text in never_met(job.scenario)
+        )
+    ]
 
 
 def _fate(job: "Job", options: "Options", overwrite: bool, go_on: bool) -> str:

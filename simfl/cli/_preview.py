@@ -66,12 +66,15 @@ def tell_which(scenario: "Scenario") -> None:
         typer.echo(hanging(text, 0))
 
 
-def tell_assumptions(scenario: "Scenario", runs: "Iterable[Run] | None" = None) -> None:
+def tell_assumptions(
+    scenario: "Scenario", runs: "Iterable[Run] | None" = None, *, trains: bool = True
+) -> None:
     """Print what `scenario` leaves to defaults that decide its result, and may not have meant.
 
     Args:
         scenario: as it is written.
         runs: that it stands for (None: they are looked for, if it has variants or a sweep).
+        trains: whether anything is to be trained.
     """
     from simfl.errors import SimflError
     from simfl.scenario import expand
@@ -88,7 +91,8 @@ def tell_assumptions(scenario: "Scenario", runs: "Iterable[Run] | None" = None) 
         for name, own in variants.items()
     }
     _tell("assumed, not given", [*seeds, *_of_any(others)])
-    _tell("perhaps not meant", _of_any({name: cautions(own) for name, own in variants.items()}))
+    unsure = {name: cautions(own, trains=trains) for name, own in variants.items()}
+    _tell("perhaps not meant", _of_any(unsure))
 
 
 def _of_any(

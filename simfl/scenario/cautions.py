@@ -11,6 +11,7 @@ from simfl.components.compressors.top_k import TopK
 from simfl.components.filters.cmfl import Cmfl
 from simfl.components.models import linear_layers
 from simfl.components.models.fedcore_lstm import FedcoreLstm
+from simfl.core.arguments import called
 from simfl.core.blame import blaming
 from simfl.core.ownership import users_own
 from simfl.core.seeds import Seeds
@@ -31,8 +32,15 @@ Caution = tuple[Location, str]
 """Where something stands, or could, and what is to be known of it."""
 
 
-def cautions(scenario: Scenario) -> Iterator[Caution]:
-    """Yield what of `scenario` may not be what was meant."""
+def cautions(scenario: Scenario, *, trains: bool = True) -> Iterator[Caution]:
+    """Yield what of `scenario` may not be what was meant.
+
+    Args:
+        scenario: one variant.
+        trains: whether anything is to be trained.
+    """
+    if not trains:
+        yield from never_met(scenario)
     yield from _of_correlations(scenario)
     yield from _of_samples(scenario)
     for path, idle, why in settings(scenario):
@@ -57,6 +65,17 @@ def cautions(scenario: Scenario) -> Iterator[Caution]:
     yield from _of_privacy(scenario)
     yield from _of_quorum(scenario)
     yield from _of_speeds(scenario)
+
+
+def never_met(scenario: Scenario) -> Iterator[Caution]:
+    """Yield what ends no run that trains nothing, beside what does."""
+    for rule in ("accuracy", "target"):
+        if getattr(scenario.rounds.stop, rule) is not None:
+            yield (
+                ("rounds", "stop", rule),
+                f"without effect under {called('--time-only', 'time_only')}: what it asks of a "
+                "model ends no run that trains none",
+            )
 
 
 def _of_samples(scenario: Scenario) -> Iterator[Caution]:

@@ -272,6 +272,18 @@ class TestSweeps:
         run(file, "--dry-run", "--set", "rounds.stop.rounds=3")
         assert "100" not in capsys.readouterr().out
 
+    def test_an_accuracy_that_ends_no_run_without_training_is_told(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A run of hours of virtual time was planned as if an accuracy could end it."""
+        file.write_text(SCENARIO.replace("rounds: 3", "time: 7 d, accuracy: 50%"))
+        never = "rounds.stop.accuracy: without effect under --time-only: "
+        run(file, "--dry-run")
+        assert never in capsys.readouterr().out
+        for words in (["--time-only"], []):
+            assert main(["validate", str(file), *words]) == 0
+            assert (never in capsys.readouterr().out) == bool(words)
+
     def test_a_dry_run_tells_what_is_there_already(
         self, file: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:

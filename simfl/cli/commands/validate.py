@@ -47,6 +47,6 @@ def validate(
             named = len({run.variant for run in runs})
             seeds = len(runs) // named
             typer.echo(f"{file}: ok ({plural(named, 'variant')}, {plural(seeds, 'seed')})")
-            tell_assumptions(read_with(document, variants or ()), runs)
+            tell_assumptions(read_with(document, variants or ()), runs, trains=not time_only)
     if failures:
         raise ScenarioError("\n".join(failures))
