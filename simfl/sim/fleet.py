@@ -125,9 +125,9 @@ class Fleet:
     def draw_rate(self, device: int) -> float:
         """Return the rate at which the training that `device` begins now goes, to its end."""
         rate: float = self.rate.item(device)
-        if self.compute_jitter is not None:
-            rate *= self.compute_jitter.factor(device, "training")
-        return rate
+        if self.compute_jitter is None:
+            return rate
+        return self.compute_jitter.rate(device, "training", rate)
 
     def draw_failure(self, device: int) -> float | None:
         """Return after which share of it the training that `device` begins fails (None: never)."""

@@ -2,12 +2,15 @@
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from simfl.core.seeds import Seeds
+
+Law = Callable[[float], float]
+"""What a number of the open interval (0, 1) stands for."""
 
 
 @dataclass(frozen=True)
@@ -18,11 +21,13 @@ class VaryingGroup:
         name: of the group.
         first: its first device.
         amount: how much, or how often, it varies (0: not at all).
+        law: what is drawn, if another number than the amount decides of it.
     """
 
     name: str
     first: int
     amount: float
+    law: Law | None = None
 
 
 class Occasions:
@@ -54,6 +59,10 @@ class Occasions:
         self._drawn[device, doing] += 1
         place = np.array([device - group.first])
         return float(self._seeds.uniforms((self._purpose, group.name, doing), place, number)[0])
+
+    def law(self, device: int) -> Law | None:
+        """Return the law of what `device` does, if its group has one."""
+        return self._group(device).law
 
     def _group(self, device: int) -> VaryingGroup:
         return self._groups[bisect_right(self._first, device) - 1]

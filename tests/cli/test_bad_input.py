@@ -47,6 +47,8 @@ BROKEN = {
     "milli for mega": ("uplink: 10 Mbit/s", "uplink: 10 mbit/s", "12:13: fleet[0].uplink", "mean 'Mbit/s'"),
     "negative duration": ("latency: 20 ms", "latency: -20 ms", "13:14: fleet[0].latency", "can't be negative"),
     "infinite duration": ("latency: 20 ms", "latency: inf s", "13:14: fleet[0].latency", "finite"),
+    "two jitters of one speed": ("    count: 10\n", "    count: 10\n    compute_jitter: {sigma: 0.2, anew: 3 samples/s}\n", "16:21: fleet[1].compute_jitter", "expected either `sigma` or `anew`"),
+    "FLOP/s drawn anew": ("    count: 10\n", "    count: 10\n    compute_jitter: {anew: 3 GFLOP/s}\n", "16:21: fleet[1].compute_jitter", "expected `anew` in samples/s or ms/sample, got FLOP/s"),
     "no rate at all": ("compute: 3 samples/s", "compute: 0 samples/s", "16:14: fleet[1].compute", "above zero"),
     "mixed rates": ("std: 1 samples/s", "std: 1 GFLOP/s", "10:61: fleet[0].compute.std", "in FLOP/s; units that fit: samples/s"),
     "reaches zero": (", min: 1 samples/s", "", "10:14: fleet[0].compute", "give it a larger `min`"),

@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from simfl.build.fleet import draw_fleet
 from simfl.core.seeds import Seeds
+from simfl.scenario import Scenario
 from simfl.sim.fleet import Fleet
 from simfl.sim.jitter import Jitter
 from simfl.sim.networks.base import networks
 from simfl.sim.occasions import VaryingGroup
 from simfl.sim.timeline import Timeline
 from simfl.testing.virtual_time.handmade import make_fleet, simulate
+from tests.tiny import TINY
 
 GROUPS = [VaryingGroup("calm", 0, 0.0), VaryingGroup("phones", 3, 0.4)]
 
@@ -107,3 +110,26 @@ def test_an_abort_counts_what_moved_at_the_rate_drawn() -> None:
     timeline.run(until=2.0)
     factor = Jitter(GROUPS, Seeds(3), "link").factor(4, "down")
     assert transfer.abort() == math.floor(2000 * factor)
+
+
+def test_a_group_with_a_law_of_its_own_draws_each_rate_anew() -> None:
+    groups = [*GROUPS, VaryingGroup("anew", 5, 1.0, law=lambda uniform: 2 * uniform)]
+    jitter = Jitter(groups, Seeds(0), "compute")
+    rates = [jitter.rate(6, "training", nominal) for nominal in (1.0, 7.0)]
+    again = Jitter(groups, Seeds(0), "compute")
+    assert rates == [2 * again.uniform(6, "training") for _ in rates]
+    assert jitter.rate(4, "training", 7.0) == 7.0 * again.factor(4, "training")
+    assert jitter.rate(2, "training", 7.0) == 7.0
+
+
+@pytest.mark.parametrize("unit", ["ms/sample", "samples/s"])
+def test_the_delays_of_fedbuffs_experiments_are_half_normal(unit: str) -> None:
+    """Drawn anew for each training (Nguyen et al., 2022); no scenario could say so."""
+    half = {"distribution": "normal", "mean": f"0 {unit}", "std": f"20 {unit}"}
+    drawn = {"count": 4, "compute_jitter": {"anew": {**half, "min": f"0.00001 {unit}"}}}
+    scenario = Scenario.from_dict(TINY | {"fleet": drawn, "rounds": {"stop": {"rounds": 1}}})
+    assert Scenario.from_dict(scenario.to_dict()) == scenario
+    fleet = draw_fleet(scenario, Seeds(1), np.full(4, 30), np.zeros(4, dtype=np.int64), None)
+    rates = np.array([fleet.draw_rate(device) for device in range(4) for _ in range(100)])
+    values = 1000 / rates if unit == "ms/sample" else rates
+    assert stats.kstest(values / 20, stats.halfnorm.cdf).pvalue > 1e-3

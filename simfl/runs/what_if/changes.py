@@ -73,7 +73,7 @@ def changes(run: RunResult) -> list[Change]:
         *_no_quorum(scenario, policy),
         *_always_available(scenario["fleet"]),
         *_never_failing(scenario["fleet"]),
-        _scaled("compute twice as fast", 2.0, _numbers(scenario, ("compute",))),
+        _scaled("compute twice as fast", 2.0, _speeds(scenario)),
     ]
     meant = [change for change in candidates if change.sets or change.why_not]
     return [_with_the_same_deadline(change, run) for change in meant]
@@ -132,6 +132,9 @@ def _faster_class(run: RunResult) -> Iterator[Change]:
     title = f"{slow} as fast as {fast}"
     if any(key not in group for group in (groups[index], model) for key in SPEED):
         yield Change(title, why_not="their numbers come from a trace")
+        return
+    if _drawn_anew(groups[index]) or _drawn_anew(model):
+        yield Change(title, why_not="their speeds are drawn anew for each training")
         return
     differing = [key for key in SPEED if groups[index][key] != model[key]]
     yield Change(
@@ -204,6 +207,21 @@ def _numbers(scenario: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, An
     """Return numbers of the fleet's groups by path (None: a trace gives it)."""
     groups = enumerate(scenario["fleet"])
     return {f"fleet[{i}].{key}": group.get(key) for i, group in groups for key in keys}
+
+
+def _speeds(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the compute rates of the fleet's groups by path, those that are drawn anew, too."""
+    anew = {
+        f"fleet[{i}].compute_jitter.anew": group["compute_jitter"]["anew"]
+        for i, group in enumerate(scenario["fleet"])
+        if _drawn_anew(group)
+    }
+    return _numbers(scenario, ("compute",)) | anew
+
+
+def _drawn_anew(group: Mapping[str, Any]) -> bool:
+    """Whether each training of a group's devices has a speed of its own."""
+    return "anew" in group.get("compute_jitter", {})
 
 
 def _scaled(name: str, factor: float, numbers: Mapping[str, Any]) -> Change:

@@ -31,7 +31,7 @@ from simfl.scenario.parts.device_number import (
 from simfl.scenario.parts.device_trace import DeviceTrace
 from simfl.scenario.parts.part import WORKED_OUT, Count, Name, Part
 from simfl.scenario.parts.power import PowerDraw
-from simfl.scenario.parts.rate_jitter import RateJitter
+from simfl.scenario.parts.rate_jitter import ComputeJitter, RateJitter
 
 
 def _known(name: str) -> str:
@@ -82,7 +82,7 @@ class Group(Part):
     link_jitter: RateJitter | None = Field(
         None, description="how rates vary from transfer to transfer; omitted: not at all"
     )
-    compute_jitter: RateJitter | None = Field(
+    compute_jitter: ComputeJitter | None = Field(
         None, description="how the speed varies from training to training; omitted: not at all"
     )
     availability: Annotated[Availability, availabilities] = Field(

@@ -15,6 +15,7 @@ from simfl.runs.many import Watch
 from simfl.runs.options import Options
 from simfl.runs.progress import Progress
 from simfl.runs.run import resume
+from simfl.runs.what_if.changes import changes
 from simfl.scenario import Scenario
 from tests.runs.explained import by_deadline, known, made, why_not
 from tests.tiny import TINY
@@ -202,6 +203,20 @@ def test_a_deadline_stays_as_long_as_it_was_where_speeds_change(tmp_path: Path) 
     assert faster.lost < told.what_if.lost  # the share of its stragglers was the same before
     [patient] = [c for c in told.what_if.cases if c.change.name == "without a deadline"]
     assert len(patient.change.sets) == 1
+
+
+def test_speeds_that_are_drawn_anew_are_made_faster_too(tmp_path: Path) -> None:
+    steady = {"name": "steady", "count": 4, "compute": "40 samples/s"}
+    varying = {"name": "varying", "count": 4, "compute": "20 samples/s"}
+    jitter = {"anew": {"distribution": "exponential", "mean": "50 ms/sample"}}
+    fleet = [steady, {**varying, "compute_jitter": jitter}]
+    rounds = {"clients": 8, "stop": {"rounds": 2}}
+    found = {change.name: change for change in changes(made(tmp_path, fleet=fleet, rounds=rounds))}
+    sets = "\n".join(found["compute twice as fast"].sets)
+    assert "fleet[1].compute=40 samples/s" in sets
+    assert 'fleet[1].compute_jitter.anew={"distribution": "exponential", "mean": "25 ms' in sets
+    told = {change.why_not for name, change in found.items() if " as fast as " in name}
+    assert "their speeds are drawn anew for each training" in told
 
 
 def test_how_far_the_clocks_are_is_told(tmp_path: Path) -> None:
