@@ -242,6 +242,11 @@ FORGED: dict[str, tuple[str, Callable[[Path], Any], str]] = {
         lambda f: in_log(f, "participation", put("energy_j", 0.0)),
         "energy_j is 0.0, by its power from",
     ),
+    "as little as where devices poll": (
+        "power",
+        lambda f: in_log(f, "participation", put("energy_j", 1.5)),
+        "energy_j is 1.5, by its power from",
+    ),
     "too good to be true": (
         "accuracy",
         lambda f: in_log(f, "evaluated", put("accuracy", 1.2)),

@@ -10,6 +10,7 @@ from simfl.errors import UnitError
 from simfl.runs.folder.folder import CLIENTS, EVENTS, ROUNDS, SUMMARY
 from simfl.runs.folder.records import Records, Row, of_kind
 from simfl.runs.laws.base import ENDS, Violation, Violations
+from simfl.runs.laws.clock import duration
 
 
 def energy(records: Records) -> Violations:
@@ -50,7 +51,7 @@ def power(records: Records) -> Violations:
     """A participation costs each phase's power times its time online, and idling while it waits."""
     watts = {group["name"]: _watts(group) for group in _groups(records)}
     away = _away(records)
-    polled = bool((records.scenario.get("network") or {}).get("polling"))
+    polled = bool(duration((records.scenario.get("network") or {}).get("polling")))
     for line, part in records.participations:
         draw = watts.get(str(part["group"]))
         if draw is None:
