@@ -148,6 +148,22 @@ def test_a_run_without_training(tmp_path: Path) -> None:
     assert broken(result.folder) == {}
 
 
+def test_microseconds_of_a_transfer_that_is_away_for_months(tmp_path: Path) -> None:
+    """Of a difference of months and 400 times away, rounding was more than a law allows."""
+    fleet = {
+        "count": 1,
+        "compute": "1e12 samples/s",
+        "downlink": "20 Mbit/s",
+        "power": {"download": "5 kW"},
+        "availability": {"name": "on_off", "on": "1 us", "off": "6 h"},
+        "on_offline": "pause",
+    }
+    scenario = {**TINY, "seed": 4, "fleet": fleet}
+    scenario["rounds"] = {"clients": 1, "stop": {"rounds": 1}}
+    [result] = run(Scenario.from_dict(scenario), tmp_path, Options(time_only=True))
+    assert broken(result.folder) == {}
+
+
 class Patient(Synchronous):
     """A user's own policy, with an option that is called as one of simfl's."""
 

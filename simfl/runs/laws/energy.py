@@ -122,15 +122,21 @@ def _spent(part: Row, away: list[tuple[float, float]]) -> Iterator[dict[str, flo
         stops = [*done, over_s]
         starts = [part["selected_s"], *done]
         yield {
-            name: max(stop - start - _overlap(start, stop, away), 0.0)
+            name: max(math.fsum((stop, -start, *_leaves(start, stop, away))), 0.0)
             for name, start, stop in zip(under_way, starts, stops, strict=False)
         }
 
 
-def _overlap(start: float, stop: float, away: list[tuple[float, float]]) -> float:
-    """Return how long of the time from `start` to `stop` it was away; `away` is in order."""
+def _leaves(start: float, stop: float, away: list[tuple[float, float]]) -> Iterator[float]:
+    """Yield when it left between `start` and `stop`, and, negative, when it came back.
+
+    Their sum with `stop` and `-start` is how long it was online: microseconds, perhaps, of a year.
+    `away` is in order.
+    """
     if not away:  # as mostly
-        return 0.0
+        return
     first = bisect(away, start, key=lambda period: period[1])
     after = bisect_left(away, stop, first, key=lambda period: period[0])
-    return sum(max(min(stop, back) - max(start, left), 0.0) for left, back in away[first:after])
+    for left, back in away[first:after]:
+        yield max(start, left)
+        yield -min(stop, back)
