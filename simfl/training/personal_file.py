@@ -1,6 +1,7 @@
 """The file of what each client keeps to itself of a model."""
 
 import io
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -46,5 +47,8 @@ def read_personal(path: Path, part: PersonalPart) -> dict[int, Params]:
         named = zip(part.names, part.shapes, strict=True)
         if shapes != {name: (len(clients), *shape) for name, shape in named}:
             raise InputError("its tensors are not the personal ones of the scenario's model")
-        numbers = [tensors[name].reshape(len(clients), -1).numpy() for name in part.names]
+        numbers = [
+            tensors[name].reshape(len(clients), math.prod(shape)).numpy()
+            for name, shape in zip(part.names, part.shapes, strict=True)
+        ]
         return dict(zip(clients, np.concatenate(numbers, axis=1), strict=True))

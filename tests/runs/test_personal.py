@@ -203,6 +203,13 @@ def test_fine_tuning_begins_with_the_own_model(run_tiny: RunTiny) -> None:
     assert found["fine_tuned_loss"].to_numpy() == pytest.approx(found["loss"].to_numpy(), rel=1e-4)
 
 
+def test_a_run_in_which_nobody_trained(run_tiny: RunTiny) -> None:
+    """Such as one that has diverged: it is judged with what all began with."""
+    result = run_tiny({**FEDPER, "rounds.stop": {"time": "1 ms"}})
+    assert own(result) == {}
+    assert evaluate(result).clients["accuracy"].notna().all()
+
+
 def test_files_that_hold_no_personal_layers(run_tiny: RunTiny) -> None:
     folder = run_tiny(FEDPER).folder
     path = folder / "personal.pt"
