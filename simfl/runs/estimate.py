@@ -35,6 +35,8 @@ SAMPLES, SAMPLES_EACH = 60_000, 600
 """Samples of a data set that tells only when it is loaded: so many, or so many per client."""
 JUDGED = 1 / 6
 """Test samples for each training sample, as MNIST has."""
+JUDGED_CLIENT_S = 1e-4
+"""Host seconds that a client takes beside arithmetic, where each is judged by itself."""
 PROCESS_BYTES = 3e8
 """Memory of a process that has imported PyTorch and simulates a small fleet."""
 DEVICE_BYTES = 91
@@ -119,8 +121,10 @@ def estimate(scenario: Scenario, options: Options | None = None) -> Estimate:
     samples_each = max(scenario.data.partition.samples_each(total, scenario.devices), 1)
     batch = training.batch_size
     plan = Plan.nominal(training.epochs or 0, training.steps)
-    share = scenario.data.local_validation if scenario.evaluation.on == "clients" else JUDGED
-    judged = (rounds / scenario.evaluation.every + scenario.evaluation.initial) * total * share
+    evaluations = rounds / scenario.evaluation.every + scenario.evaluation.initial
+    by_clients = scenario.evaluation.on == "clients"
+    judged = total * (scenario.data.local_validation if by_clients else JUDGED)
+    others_s = JUDGED_CLIENT_S * scenario.devices if by_clients else 0.0
     personal = facts.personal * 4.0 * min(participations, scenario.devices)
     rate, step_s = FLOPS, STEP_S
     if facts.stacked:
@@ -132,7 +136,9 @@ def estimate(scenario: Scenario, options: Options | None = None) -> Estimate:
     training_s = steps * step_s + trained / rate
     return replace(
         of_clock,
-        host_s=clock_s + training_s + judged * facts.forward_units * facts.flops / rate,
+        host_s=clock_s
+        + training_s
+        + evaluations * (others_s + judged * facts.forward_units * facts.flops / rate),
         training_s=training_s,
         memory_bytes=process + facts.parameters * 4.0 * (4 + scenario.rounds.clients) + personal,
         disk_bytes=disk + facts.parameters * 4.0 + personal,

@@ -35,6 +35,15 @@ def test_estimates_grow_with_the_work() -> None:
     assert small.rounds == 4
 
 
+def test_judging_each_client_by_itself_takes_its_time() -> None:
+    """Of 10,000 small models each time 0.9 s, of which next to nothing was reckoned with."""
+    fleet = {"fleet.count": 10_000, "data.local_validation": "20%", "rounds.stop.rounds": 100}
+    alike, each = (
+        estimate(scenario(**fleet, **{"evaluation.on": on})).host_s for on in ("test", "clients")
+    )
+    assert each - alike == pytest.approx(100 * 10_000 * 1e-4, rel=0.1)
+
+
 def test_all_whom_edges_ask_are_reckoned_with() -> None:
     policy = {"name": "hierarchical", "edges": 2}
     asked = {1: 2, 3: 6, 9: 8, None: 4}  # by clients of an edge; eight devices are all
