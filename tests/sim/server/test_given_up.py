@@ -133,11 +133,12 @@ def test_a_run_whose_devices_hardly_spend_energy_comes_to_an_end(
 def test_who_spends_energy_may_be_there_at_weekends_alone(monkeypatch):
     monkeypatch.setattr("simfl.sim.server.standstill.MANY", 20)
     base = make_fleet(2, [1e-3, 1e-2])
-    days = enumerate([([ALWAYS], Power()), ([[(86_400.0 * 6, INF)]], Power(compute=1.0))])
+    weekends = [(86_400.0 * 6, 86_400.0 * 7), (86_400.0 * 13, INF)]
+    days = enumerate([([ALWAYS], Power()), ([weekends], Power(compute=1.0))])
     groups = [DeviceGroup(f"{i}", i, 1, Sessions(on), "abort", power) for i, (on, power) in days]
     links = base.rate, base.downlink_bps, base.uplink_bps, base.latency_s
     fleet = Fleet(groups, *links, base.samples, base.validation)
-    world = make(fleet, "fedasync", stop=Stop(energy_j=1_500.0), evaluate_every=10**6)
+    world = make(fleet, "fedasync", stop=Stop(energy_j=100_000.0), evaluate_every=10**6)
     assert world.server.why_finished == "energy"
 
 
