@@ -22,7 +22,7 @@ from simfl.training.gpu import on_device
 from simfl.training.kernels import Lane
 from simfl.training.measure import mean_gradient, measure
 from simfl.training.program import program_of
-from simfl.training.segments import Segment, coreset_segment, full_segment
+from simfl.training.segments import Segment, coreset_segment, full_segments
 from simfl.training.task import Task
 
 Extras = dict[str, NDArray[np.float32]]
@@ -69,8 +69,7 @@ class LaneTraining:
         training = self._task.training
         rows = self._cohort.rows
         everyone = list(range(len(self._orders)))
-        segments = [full_segment(o, r, training) for o, r in zip(self._orders, rows, strict=True)]
-        self._advance(everyone, segments)
+        self._advance(everyone, full_segments(self._orders, rows, training))
         on_coreset = [lane for lane in everyone if self._has_coreset_steps(lane)]
         if on_coreset:
             self._advance(on_coreset, [self._coreset_segment(lane) for lane in on_coreset])

@@ -3,6 +3,7 @@
 Everything here follows from the order alone: its plan, its round and its seed.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,8 +11,8 @@ import numpy as np
 
 from simfl.components.local_training import LocalTraining
 from simfl.core.types import Floats, Ids
-from simfl.core.work import Purpose, WorkOrder
-from simfl.training.shuffling import shuffle
+from simfl.core.work import Plan, Purpose, WorkOrder
+from simfl.training.shuffling import shuffled_passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +52,28 @@ class Segment:
         return np.asarray(self.weights / np.repeat(totals, self.sizes), dtype=np.float64)
 
 
-def full_segment(order: WorkOrder, rows: Ids, training: LocalTraining) -> Segment:
-    """Return the steps over all of a client's samples: full epochs, or exactly `plan.steps`.
+def full_segments(
+    orders: Sequence[WorkOrder], rows: Sequence[Ids], training: LocalTraining
+) -> list[Segment]:
+    """Return each order's steps over all of its client's samples: epochs, or `plan.steps`.
 
     Args:
-        order: the order.
-        rows: `(n,)` the client's rows.
+        orders: the orders.
+        rows: `(n,)` of each order's client: its rows.
         training: batch size and schedule.
     """
-    plan, n = order.plan, len(rows)
-    per_pass = -(-n // training.batch_size)
-    if not n:
-        epochs, steps = 0, 0
-    elif plan.steps is not None:
-        epochs, steps = -(-plan.steps // per_pass), plan.steps
+    size = training.batch_size
+    work = [_full_work(order.plan, len(r), size) for order, r in zip(orders, rows, strict=True)]
+    passes = [len(epochs) for epochs, _ in work]
+    if training.shuffle:
+        seeds = [order.seed for order in orders]
+        used = shuffled_passes(rows, passes, seeds, Purpose.BATCHES)
     else:
-        epochs, steps = plan.full_epochs, plan.full_epochs * per_pass
-    steps = steps if plan.stop_after is None else min(steps, plan.stop_after)
-    return _passes(order, rows, None, training, range(epochs), steps, Purpose.BATCHES)
+        used = [np.tile(some, count) for some, count in zip(rows, passes, strict=True)]
+    return [
+        _segment(order, some, None, len(r), training, *epochs_and_steps, Purpose.BATCHES)
+        for order, some, r, epochs_and_steps in zip(orders, used, rows, work, strict=True)
+    ]
 
 
 def coreset_segment(
@@ -83,47 +88,58 @@ def coreset_segment(
         training: batch size and schedule.
         done: steps made so far, counted by `plan.stop_after`.
     """
-    plan = order.plan
+    plan, n = order.plan, len(rows)
     epochs = range(plan.full_epochs, plan.full_epochs + plan.coreset_epochs)
-    steps = plan.coreset_epochs * -(-len(rows) // training.batch_size)
+    steps = plan.coreset_epochs * -(-n // training.batch_size)
     steps = steps if plan.stop_after is None else min(steps, max(plan.stop_after - done, 0))
-    return _passes(order, rows, weights, training, epochs, steps, Purpose.CORESET_BATCHES)
+    purpose = Purpose.CORESET_BATCHES
+    [places] = shuffled_passes([np.arange(n)], [len(epochs)], [order.seed], purpose)
+    each = np.asarray(weights, dtype=np.float64)[places]
+    return _segment(order, rows[places], each, n, training, epochs, steps, purpose)
 
 
-def _passes(
+def _full_work(plan: Plan, n: int, batch_size: int) -> tuple[range, int]:
+    """Return the 0-based numbers of the passes over `n` samples, and how many steps are made."""
+    per_pass = -(-n // batch_size)
+    if not n:
+        epochs, steps = 0, 0
+    elif plan.steps is not None:
+        epochs, steps = -(-plan.steps // per_pass), plan.steps
+    else:
+        epochs, steps = plan.full_epochs, plan.full_epochs * per_pass
+    return range(epochs), steps if plan.stop_after is None else min(steps, plan.stop_after)
+
+
+def _segment(
     order: WorkOrder,
     rows: Ids,
     weights: Floats | None,
+    n: int,
     training: LocalTraining,
     epochs: range,
     steps: int,
     purpose: Purpose,
 ) -> Segment:
-    """Return the first `steps` mini-batches of passes over `rows`, each in an order of its own.
+    """Return the first `steps` mini-batches of passes over `n` samples.
 
     Args:
-        order: whose seed decides the orders.
-        rows: `(n,)` of the samples.
-        weights: `(n,)` how many each stands for (None: one, all of them).
+        order: whose seed decides what is drawn.
+        rows: `(passes * n,)` of the samples, pass after pass.
+        weights: the same, how many each stands for (None: one, all of them).
+        n: how many samples there are.
         training: batch size and schedule.
         epochs: 0-based numbers of the passes, which their learning rates depend on.
         steps: how many mini-batches at most.
         purpose: of the orders: full epochs or those of a coreset.
     """
-    n, passes = len(rows), len(epochs)
-    sizes, total = _sizes(n, training.batch_size, passes, steps)
-    shuffled = np.empty((passes, n), dtype=np.int64)
-    shuffled[:] = rows if weights is None else np.arange(n)
-    full = purpose is Purpose.BATCHES
-    if training.shuffle or not full:
-        shuffle(shuffled, order.seed, purpose)
-    used = shuffled.ravel()[:total]
+    sizes, total = _sizes(n, training.batch_size, len(epochs), steps)
     rates = training.rates(order.round, epochs, -(-n // training.batch_size))
+    full = purpose is Purpose.BATCHES
     return Segment(
-        used if weights is None else rows[used],
+        rows[:total],
         sizes,
         rates[:steps] if steps < len(rates) else rates,
-        None if weights is None else np.asarray(weights, dtype=np.float64)[used],
+        None if weights is None else weights[:total],
         order.seed,
         Purpose.DROPOUT if full else Purpose.CORESET_DROPOUT,
         Purpose.AUGMENTATION if full else Purpose.CORESET_AUGMENTATION,

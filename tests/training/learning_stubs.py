@@ -19,7 +19,7 @@ from simfl.training.data import Partitioned
 from simfl.training.flat import Layout, build, flatten, initial_params, load
 from simfl.training.kernels import Lane, LinearKernel
 from simfl.training.kernels.stages import stages_of
-from simfl.training.segments import coreset_segment, full_segment
+from simfl.training.segments import coreset_segment, full_segments
 from simfl.training.task import Task
 
 
@@ -280,6 +280,12 @@ def play(task, aggregator, model, rounds, steps, clients=None):
         results = train(task, {0: model}, orders, corrections)
         model = aggregator.aggregate(model, [Contribution(r, model) for r in results])
     return model
+
+
+def full_segment(order, rows, training):
+    """Return the segment of one order over all of its client's `rows` `(n,)`."""
+    [segment] = full_segments([order], [rows], training)
+    return segment
 
 
 def lanes_of(task, orders, base, offsets=None, device="cpu"):

@@ -12,8 +12,15 @@ from simfl.errors import ScenarioError
 from simfl.scenario import Scenario
 from simfl.training.augment import Augmenter
 from simfl.training.flat import build, load
-from simfl.training.segments import Segment, full_segment
-from tests.training.learning_stubs import Perceptron, initial, make_orders, make_task, train
+from simfl.training.segments import Segment
+from tests.training.learning_stubs import (
+    Perceptron,
+    full_segment,
+    initial,
+    make_orders,
+    make_task,
+    train,
+)
 
 PADDING = 2
 

@@ -16,10 +16,10 @@ from simfl.training.flat import flatten, initial_params, load
 from simfl.training.flops import forward_flops
 from simfl.training.measure import measure
 from simfl.training.memory import training_bytes
-from simfl.training.segments import full_segment
 from tests.training.learning_stubs import (
     Normalised,
     close,
+    full_segment,
     initial,
     make_orders,
     make_task,

@@ -8,7 +8,8 @@ from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.exponential import Exponential
 from simfl.core.seeds import generator
 from simfl.core.work import Plan, Purpose, WorkOrder
-from simfl.training.segments import coreset_segment, full_segment
+from simfl.training.segments import coreset_segment
+from tests.training.learning_stubs import full_segment
 
 
 def order(plan, seed=5, round_=1):

@@ -22,7 +22,6 @@ from simfl.training.kernels import (
 from simfl.training.kernels.compiled import compiled_kernel
 from simfl.training.kernels.stages import stages_of
 from simfl.training.kernels.steps import batch_width
-from simfl.training.segments import full_segment
 from tests.training.learning_stubs import (
     Added,
     Chained,
@@ -33,6 +32,7 @@ from tests.training.learning_stubs import (
     Residual,
     Scaled,
     close,
+    full_segment,
     initial,
     lanes_of,
     linear_kernel,

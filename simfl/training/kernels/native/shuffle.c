@@ -3,6 +3,7 @@
  * Philox 4x64-10: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011. */
 
 #include <stdint.h>
+#include <string.h>
 
 #define BLOCKS 16  /* drawn at once, as none depends on another */
 #define DRAWN (BLOCKS * 8)
@@ -32,22 +33,35 @@ static void draw(Stream *s) {
     s->next = 0;
 }
 
-/* Shuffle each row of `a` `(passes, n)` by the numbers of a key: Fisher and Yates, from the end.  As many
- * low bits of a number count as the largest place has; where they make a larger one it is passed over. */
-void simfl_shuffle(uint64_t seed, uint64_t purpose, int64_t passes, int64_t n, int64_t *a) {
-    Stream s = {.key = {seed, purpose}, .next = DRAWN};
-    for (; passes > 0; passes--, a += n)
-        for (int64_t last = n - 1; last > 0;) {
-            uint32_t mask = ~0u >> __builtin_clz((uint32_t)last);
-            int64_t least = (int64_t)(mask >> 1) + 1;  /* down to there the mask stays */
-            while (last >= least) {
-                if (s.next == DRAWN) draw(&s);
-                int64_t place = s.drawn[s.next++] & mask, taken = place <= last;
-                place = taken ? place : last;  /* exchanged with itself: no branch */
-                int64_t kept = a[last];
-                a[last] = a[place];
-                a[place] = kept;
-                last -= taken;
-            }
+/* Shuffle `a` `(n)`: Fisher and Yates, from the end.  As many low bits of a number count as the largest place
+ * has; where they make a larger one it is passed over. */
+static void shuffle(Stream *s, int64_t n, int64_t *a) {
+    for (int64_t last = n - 1; last > 0;) {
+        uint32_t mask = ~0u >> __builtin_clz((uint32_t)last);
+        int64_t least = (int64_t)(mask >> 1) + 1;  /* down to there the mask stays */
+        while (last >= least) {
+            if (s->next == DRAWN) draw(s);
+            int64_t place = s->drawn[s->next++] & mask, taken = place <= last;
+            place = taken ? place : last;  /* exchanged with itself: no branch */
+            int64_t kept = a[last];
+            a[last] = a[place];
+            a[place] = kept;
+            last -= taken;
         }
+    }
+}
+
+/* Write down each client's passes over its rows, in an order of their own, by the numbers of its seed's key.
+ *
+ * Of each of so many `clients`: `seeds`, how many `passes`, and `sizes`, how many of the `rows`, which lie one
+ * client's behind the other's, as `passes_over` them do. */
+void simfl_passes(int64_t clients, uint64_t purpose, const uint64_t *seeds, const int64_t *passes,
+                  const int64_t *sizes, const int64_t *rows, int64_t *passes_over) {
+    for (int64_t client = 0; client < clients; rows += sizes[client++]) {
+        Stream s = {.key = {seeds[client], purpose}, .next = DRAWN};
+        for (int64_t pass = 0; pass < passes[client]; pass++, passes_over += sizes[client]) {
+            memcpy(passes_over, rows, sizeof(int64_t) * sizes[client]);
+            shuffle(&s, sizes[client], passes_over);
+        }
+    }
 }
