@@ -66,6 +66,12 @@ def test_in_order_every_row_is_a_device(folder: Path, file: str) -> None:
     assert fleet.rate.tolist() == [200, 100, 50]
 
 
+def test_a_column_may_be_of_times_per_sample(folder: Path) -> None:
+    column = {"column": "batch_ms", "unit": "ms/sample"}
+    scenario = load(folder, {"sample": "in_order", "columns": {"compute": column}})
+    np.testing.assert_allclose(draw(scenario).rate, [20, 10, 5])
+
+
 def test_a_file_as_a_spreadsheet_writes_it(folder: Path) -> None:
     (folder / "sheet.csv").write_bytes(b"\xef\xbb\xbf" + ROWS.replace("\n", "\r\n").encode())
     trace = {"where": {"phone": ["b", "c"]}, "file": "sheet.csv", "sample": "in_order"}

@@ -14,11 +14,12 @@ from simfl.core.tables.by_name import places_of
 from simfl.core.tables.table import Table, read_table
 from simfl.core.types import Floats, Ids
 from simfl.core.units import (
+    COMPUTE,
     DATA_RATE,
     DATA_SIZE,
     DURATION,
-    FLOP_RATE,
     SAMPLE_RATE,
+    SAMPLE_TIME,
     Dimension,
     compute_dimension,
     parse_unit,
@@ -45,7 +46,8 @@ class TracedColumn(Part):
 
     column: str = Field(description="name in the file's header")
     unit: str = Field(
-        description="of the numbers, such as kbit/s; compute may also be a time, with `samples`"
+        description="of the numbers, such as kbit/s; compute may also be a time: ms/sample, or, "
+        "with `samples`, ms"
     )
     samples: float | None = Field(
         None, gt=0, description="compute given as a time: how many samples it trains"
@@ -171,7 +173,9 @@ class DeviceTrace(Part):
     def unit(self, name: str) -> str:
         """Return the base unit of `values`: ``FLOP/s``, ``samples/s``, ``bit/s``, ``s``, ``B``."""
         column = cast(Mapping[str, TracedColumn], self.columns)[name]
-        return (SAMPLE_RATE if column.samples is not None else _dimension(name, column)).base
+        dimension = _dimension(name, column)
+        timed = column.samples is not None or dimension is SAMPLE_TIME
+        return (SAMPLE_RATE if timed else dimension).base
 
 
 def _values(table: Table, column: TracedColumn, dimension: Dimension) -> Floats:
@@ -184,10 +188,11 @@ def _values(table: Table, column: TracedColumn, dimension: Dimension) -> Floats:
     what = f"{dimension.name} in {column.unit}"
     table.require(column.column, lambda x: (x > 0) if no_zero else (x >= 0), what)
     values = table.numbers(column.column, parse_unit(column.unit, dimension))
-    if column.samples is None:
+    samples = 1 if dimension is SAMPLE_TIME else column.samples
+    if samples is None:
         return values
     with np.errstate(over="ignore", divide="ignore"):
-        rates: Floats = column.samples / values
+        rates: Floats = samples / values
     wrong = np.flatnonzero(~(np.isfinite(rates) & (rates > 0)))
     if len(wrong):
         raise InputError(f"{table.place(wrong[0])}: {what} can't be that short or long")
@@ -220,10 +225,10 @@ def _dimension(name: str, column: TracedColumn) -> Dimension:
         dimension = DURATION
     elif dimension is None:
         dimension = compute_dimension(f"1 {column.unit}")
-        if dimension not in (SAMPLE_RATE, FLOP_RATE):
+        if dimension not in COMPUTE:
             raise ValueError(
-                "columns.compute: expected samples/s, FLOP/s, or a time with `samples`, got "
-                f"{column.unit!r}"
+                "columns.compute: expected samples/s, FLOP/s, ms/sample, or a time with `samples`, "
+                f"got {column.unit!r}"
             )
     try:
         parse_unit(column.unit, dimension)
