@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, SupportsIndex, overload
 
 from typing_extensions import override
 
-from simfl.core.arguments import require_several
+from simfl.core.arguments import require_kind, require_several
 from simfl.errors import InputError
 from simfl.report.comparison.forms import numbers
 from simfl.report.comparison.sections import sections
@@ -76,7 +76,10 @@ class Results(list[RunResult]):
         comparison = compare(self, targets, baseline)
         require_several("columns", columns, "['accuracy', 'upload_bytes']")
         if columns is not None:
-            comparison = comparison.only([*columns])
+            names = [*columns]
+            for name in names:
+                require_kind("columns", name, str, "names such as 'accuracy'")
+            comparison = comparison.only(names)
         if not comparison.columns:
             raise InputError("columns is empty: name some, or leave it out")
         if as_numbers:

@@ -184,6 +184,8 @@ def test_results_show_themselves(tmp_path: Path) -> None:
     for columns, why in (("accuracy", "expected a list such as"), ([], "is empty")):
         with pytest.raises(InputError, match=f"columns:? {why}"):
             results.compare(columns=columns)
+    with pytest.raises(InputError, match="columns: expected names such as 'accuracy', got 1"):
+        results.compare(columns=[1])  # type: ignore[list-item]
     assert repr(compare(results)).startswith("Comparison(variants: few, many; columns: accuracy, ")
     assert isinstance(results[0], RunResult)
     for part in (results[2:], results[:2] + results[2:]):
