@@ -101,8 +101,8 @@ class PrivateRoundRow(RoundRow):
     the aggregator (None: rules that spend otherwise have come into force).  Only runs that spend
     any, and can tell how much, have this column and the next."""
     epsilon_poisson: float | None = None
-    """An upper bound of what it would be had each round asked each client with the same chance, by
-    itself (None: their chances differ)."""
+    """An upper bound that assumes that each round asks each client independently, with the same
+    probability (None: their probabilities differ)."""
 
 
 @cache

@@ -19,17 +19,17 @@ MOST = 40
 NAME = 24
 """Characters of a client's name."""
 MEANING = {
-    "idle": "nobody was at work for it yet",
+    "idle": "no device worked for the round yet",
     "poll": "the selector's questions were out",
     "download": "models on their way",
     "compute": "training",
     "upload": "updates on their way",
-    "wait": "for a deadline, for those who came to nothing, or for the server",
+    "wait": "for a deadline, for lost work, or for the server",
     UNFINISHED: "the round that the end of the run cut off",
 }
 OF_EDGES = {
-    "idle": "nobody was at work for it yet, or the model was on its way to edges",
-    "wait": "for a deadline, for those who came to nothing, for models of edges, or for the cloud",
+    "idle": "no device worked for the round yet, or the model was on its way to edges",
+    "wait": "for a deadline, for lost work, for models of edges, or for the cloud",
 }
 """The same where a backhaul takes time, too."""
 ONE_CHANGED = "With one thing changed, for better or worse"
@@ -166,7 +166,7 @@ def _counted(explanation: Explanation) -> int:
 
 def _participations(explanation: Explanation) -> Iterator[str]:
     parts = explanation.participations
-    yield "The participations selected in it, those that came to nothing first, then the slowest:"
+    yield "The participations selected in it, lost ones first, then the slowest:"
     shown = parts[:MOST]
     cut_off = any(part.cut_off_in for part in shown)
     rows = [["device", "outcome", "download", "compute", "upload", *["cut off in"] * cut_off]]

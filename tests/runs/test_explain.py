@@ -202,7 +202,7 @@ def test_what_was_selected_in_a_round_is_told_from_what_arrived_in_it(tmp_path: 
     text = as_text(told)
     assert "Of 4 participations selected in it: 4 arrived (100.0%)." in text
     assert "Arrived in it, whenever they were selected: 1." in text
-    assert "The participations selected in it, those that came to nothing first" in text
+    assert "The participations selected in it, lost ones first" in text
     waiting = as_text(explain(by_deadline(tmp_path / "waiting"), 2))
     assert "Of 8 participations selected in it: 4 arrived (50.0%) and 4 late (50.0%)." in waiting
     assert "whenever" not in waiting

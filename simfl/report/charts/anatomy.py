@@ -17,7 +17,7 @@ from simfl.runs.results.result import RunResult
 CSS = ("p-idle", "p-probe", "p-model", "p-compute", "p-update", "p-wait")
 ABOUT = (
     "From the end of one round to the end of the next, along the clients that it waited for; idle: "
-    "nobody was at work for it yet."
+    "no device worked for the round yet."
 )
 
 

@@ -73,7 +73,7 @@ def _participation_by_device(run: RunResult) -> Drawing:
         plot.box(low, high, 0.0, float(heard[device]), "o-arrived", tip)
         plot.box(low, high, float(heard[device]), float(asked[device]), "o-late", tip)
     entries = [("o-arrived", "counted")] * bool(heard.any())
-    entries += [("o-late", "came to nothing")] * bool((asked > heard).any())
+    entries += [("o-late", "lost")] * bool((asked > heard).any())
     about = f"Gini coefficient of the updates that counted: {formats.ratio(inequality(run))}."
     if not heard.any():
         about = "No update counted."

@@ -44,8 +44,8 @@ def legend(comparison: Comparison) -> list[str]:
     if Column(NORMALISED) in comparison.columns:
         lines.append(
             "Last arrival / deadline: time to the last arrival of a round by its deadline (0 where "
-            "nobody arrived), in the mean of all rounds that have one; a period is one, and "
-            "polls before it count, too."
+            "nobody arrived), averaged over rounds with a deadline or a period; polls before it "
+            "count, too."
         )
     lines += _legend_of_privacy(comparison)
     lines += _legend_of_improvement(comparison)
@@ -72,8 +72,8 @@ def _legend_of_privacy(comparison: Comparison) -> list[str]:
         lines.append(f"Epsilon, at delta {deltas}: of the client whose updates counted most often.")
     if poisson:
         lines.append(
-            f"Epsilon, Poisson, at delta {deltas}: an upper bound, had each round asked each "
-            "client with the same chance, by itself."
+            f"Epsilon, Poisson, at delta {deltas}: an upper bound that assumes that each "
+            "round asks each client independently, with the same probability."
         )
     return lines
 
@@ -100,8 +100,8 @@ def legend_of_differences(differences: Sequence[Figure], baseline: str) -> list[
         return []
     intervals = _with_intervals(told)
     agreed = any(figure.coincident and figure.mean for figure in told)
-    by_chance = ", or two seeds that agree" if agreed else ""
-    chance = f" An interval that holds 0{by_chance}: chance may explain it." if intervals else ""
+    agree = ", or two seeds agree" if agreed else ""
+    chance = f" Where an interval holds 0{agree}, chance may explain it." if intervals else ""
     return [
         f"Differences are seed by seed (mean){intervals}; above 0: more than {baseline}.{chance}"
     ]

@@ -135,7 +135,8 @@ def _wasted(groups: Groups) -> list[str]:
             variant = f" of {name}'s bytes" if len(groups) > 1 else ""
             by_severity.append((share, f"{formats.percent(share)}{variant}"))
     of_all = "" if len(groups) > 1 else " of all bytes"
-    return [f"{sentence}{of_all} came to nothing." for sentence in _worst_few(by_severity)]
+    why = f"{of_all} were moved for updates that did not arrive."
+    return [f"{sentence}{why}" for sentence in _worst_few(by_severity)]
 
 
 def _never_trained(groups: Groups) -> list[str]:
@@ -145,8 +146,8 @@ def _never_trained(groups: Groups) -> list[str]:
     if not dropped:
         return []
     return [
-        f"{dropped:,} of {formats.plural(issued, 'training')} were never computed, as their "
-        "updates came to nothing; their time, bytes and energy count."
+        f"{dropped:,} of {formats.plural(issued, 'training')} were never computed, because "
+        "their updates were lost; their time, bytes and energy count."
     ]
 
 

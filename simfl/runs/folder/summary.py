@@ -63,8 +63,8 @@ MEANINGS: dict[str, str] = {
     "privacy": "what was spent, with an aggregator that adds noise",
     "privacy.delta": "at which epsilon is told",
     "privacy.epsilon": "of the client whose updates counted most often",
-    "privacy.epsilon_poisson": "an upper bound of what it would be had each round asked each "
-    "client with the same chance, by itself (null: their chances differ)",
+    "privacy.epsilon_poisson": "an upper bound that assumes that each round asks each client "
+    "independently, with the same probability (null: their probabilities differ)",
     "privacy.why_none": "why both are null",
     "normalised_round_time": "how long rounds with a deadline took, as a share of that, on average",
     "normalised_round_time.last_arrival": "until the last update that counted",

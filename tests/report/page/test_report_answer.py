@@ -174,7 +174,7 @@ def test_two_accuracies_that_agree_in_what_they_differ_by_tell_nothing(
     tables, _ = results(groups)
     assert [row[2].css for row in tables[0].rows] == ["", "best" if sure else ""]
     table = as_table(compare(find_runs([tmp_path]), baseline="less"))
-    agreed = "An interval that holds 0, or two seeds that agree: chance may explain it."
+    agreed = "Where an interval holds 0, or two seeds agree, chance may explain it."
     assert (agreed in " ".join(table.split())) != sure
 
 

@@ -111,7 +111,7 @@ def test_notes_say_how_many_in_plain_words(tmp_path: Path) -> None:
     told = " ".join(text for _, text in notes(by_variant(runs)))
     assert "fewer with 2 other variants" in told
     assert "25.0% of v0's bytes; 25.0% of v1's bytes; 25.0% of v2's bytes" in told
-    assert "5 of 20 trainings were never computed, as their updates came to nothing" in told
+    assert "5 of 20 trainings were never computed, because their updates were lost" in told
     assert "in 1 of 1 round." in anatomy({"v": runs[:1]}).about  # type: ignore[union-attr]
 
 
