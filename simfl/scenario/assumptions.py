@@ -109,8 +109,8 @@ def _of_model(scenario: Scenario) -> Iterator[Assumption]:
         if architecture.personal:
             yield Assumption(
                 ("model", "personal"),
-                f"each device trains its own of these {architecture.personal:,} parameters, from "
-                "the same start on; they are never sent",
+                f"each device trains its own copy of these {architecture.personal:,} parameters, "
+                "all from the same initial values; they are never sent",
             )
 
 

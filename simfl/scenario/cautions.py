@@ -48,7 +48,7 @@ def cautions(scenario: Scenario, *, trains: bool = True) -> Iterator[Caution]:
             yield path, f"without effect: {why}"
     model = scenario.model
     if model.frozen and model.weights_file is None and not users_own([model]):
-        yield ("model", "frozen"), "stays at random weights, for there is no `weights_file`"
+        yield ("model", "frozen"), "stays at its random weights, because there is no `weights_file`"
     if (
         isinstance(model, FedcoreLstm)
         and model.padding == 0
@@ -56,8 +56,8 @@ def cautions(scenario: Scenario, *, trains: bool = True) -> Iterator[Caution]:
     ):
         yield (
             ("model", "padding"),
-            "token 0 is one like any other in the data, and its embedding stays at zero; null has "
-            "it learned, too",
+            "token 0 is an ordinary token in the data, but its embedding stays at zero; with null, "
+            "it is learned, too",
         )
     yield from _of_filter(scenario)
     yield from _of_aggregation(scenario)
@@ -86,8 +86,8 @@ def _of_samples(scenario: Scenario) -> Iterator[Caution]:
         aside = data.local_validation > 0
         yield (
             ("data", "partition"),
-            f"{each:,} of {known:,} samples for each client, who so holds some several times"
-            + ("; what it keeps aside by `local_validation` others train on" if aside else ""),
+            f"{each:,} of {known:,} samples for each client, so each holds some several times"
+            + ("; others train on what it keeps aside by `local_validation`" if aside else ""),
         )
 
 
@@ -149,12 +149,12 @@ def _of_privacy(scenario: Scenario) -> Iterator[Caution]:
                 f"updates get {times:.3g} times the noise of 'dp_fedavg', to make up for so little",
             )
     if why := why_no_epsilon(scenario):
-        yield ("aggregation",), f"no epsilon will be told: {why}"
+        yield ("aggregation",), f"no epsilon can be given: {why}"
     elif aggregator.delta * devices >= 1:
         yield (
             ("aggregation", "delta"),
-            f"{aggregator.delta:g} is not below 1 / {devices:,} devices: to publish the data of "
-            "one, drawn by lot, would be as private",
+            f"{aggregator.delta:g} is not below 1 / {devices:,} devices: publishing the data of "
+            "one device, drawn at random, would be as private",
         )
 
 
@@ -206,8 +206,8 @@ def _of_speeds(scenario: Scenario) -> Iterator[Caution]:
         if scenario.training.batch_size / samples_per_s < SHORTEST_BATCH_S:
             yield (
                 ("fleet", index, "compute"),
-                f"{samples_per_s:,.0f} samples/s, for so small a model: FLOP/s leave out what "
-                "each mini-batch takes whatever its size; give samples/s",
+                f"{samples_per_s:,.0f} samples/s, for so small a model: FLOP/s leave out the "
+                "constant cost of each mini-batch; give samples/s",
             )
 
 

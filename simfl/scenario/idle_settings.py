@@ -35,7 +35,7 @@ def settings(scenario: Scenario) -> Iterator[Setting]:
     yield (
         ("data", "local_validation"),
         made,
-        "of samples that are made on demand none is kept aside",
+        "samples that are made on demand are not kept aside",
     )
     yield from _of_weights(scenario.model)
     policy, workload, selection = (
@@ -56,7 +56,7 @@ def settings(scenario: Scenario) -> Iterator[Setting]:
         yield (
             ("aggregation",),
             _is_fedavg(scenario, policy),
-            "FedNova of equally many steps is FedAvg",
+            "with equally many steps for all, FedNova is FedAvg",
         )
 
 
@@ -73,7 +73,11 @@ def _of_fleet(scenario: Scenario) -> Iterator[Setting]:
         yield ("fleet", index, "on_offline"), idle, "its devices are always online"
         rounds = scenario.rounds.stop.rounds or math.inf
         never = group.attack is not None and group.attack.from_round > rounds
-        yield ("fleet", index, "attack"), never, f"the run ends with round {rounds:g}, before it"
+        yield (
+            ("fleet", index, "attack"),
+            never,
+            f"the run ends with round {rounds:g}, before the attack begins",
+        )
 
 
 def _of_weights(model: Model) -> Iterator[Setting]:
@@ -93,9 +97,9 @@ def _of_workload(policy: RoundPolicy, workload: Workload) -> tuple[bool, str]:
     timed = policy.yardstick is not None and policy.enforces
     gives_way = workload.asks_all(timed=False) and not workload.asks_all(timed=True)
     if policy.call_off is not None and policy.call_off.option == "timeout":
-        why = "clients are called off by a timeout, which no work is planned for"
+        why = "work is not planned for a timeout, by which clients are called off"
     else:
-        why = "there is no deadline that clients could be short of time for"
+        why = "there is no deadline, so no client is short of time"
     return gives_way and not timed, why
 
 
@@ -116,7 +120,7 @@ def _of_trimming(policy: Synchronous, aggregator: Aggregator, clients: int) -> S
         and policy.late == "drop"
         and not whole_share(aggregator.trim, clients)
     )
-    return ("aggregation", "trim"), idle, f"this share of {clients} updates is none at all"
+    return ("aggregation", "trim"), idle, f"this share of {clients} updates is less than one"
 
 
 def _is_fedavg(scenario: Scenario, policy: Synchronous) -> bool:

@@ -114,14 +114,14 @@ def _of_judging(scenario: Experiment, facts: Circumstances) -> Iterator[Objectio
     elif on == "clients" and not scenario.data.local_validation:
         yield (
             ("evaluation", "on"),
-            "nobody keeps a sample aside to be judged on; give a share in `data.local_validation`, "
-            "such as 20%",
+            "no client keeps samples aside to evaluate on; give a share in "
+            "`data.local_validation`, such as 20%",
         )
     elif scenario.model.personal and on != "clients":
         yield (
             ("evaluation", "on"),
-            f"with personal layers each client has a model of its own, which {on} samples of all "
-            "say nothing of; give `evaluation: {on: clients}`, and keep samples aside for it by "
+            f"with personal layers each client has its own model, so there is none for the {on} "
+            "samples of all; give `evaluation: {on: clients}`, and keep samples aside for it by "
             "`data.local_validation`",
         )
     if scenario.model.personal and facts.withheld_by:
@@ -191,7 +191,7 @@ def _of_privacy(scenario: Experiment) -> Iterator[Objection]:
         return
     place, privacy = ("rounds", "stop", "epsilon"), privacy_of(scenario)
     if why := why_no_epsilon(scenario):
-        yield place, f"no epsilon will be told: {why}"
+        yield place, f"no epsilon can be given: {why}"
     elif privacy is not None and privacy.exceeds(1, limit):
         least = math.ceil(1000 * privacy.of(1)) / 1000
         yield (

@@ -20,12 +20,12 @@ def why_no_epsilon(scenario: Experiment) -> str:
     if aggregator.noise_multiplier < LEAST:
         return "there is hardly any noise"
     if looks:
-        return f"selector {selector.name!r} chooses by what it learns of clients without noise"
+        return f"selector {selector.name!r} chooses by what clients report without noise"
     if scenario.training.filter.stage != "none":
         return f"filter {scenario.training.filter.name!r} judges updates before there is noise"
     for _, attack in scenario.attackers.values():
         if overrides(attack, Attack.agree):
-            return f"attack {attack.name!r} has devices send what others have learned"
+            return f"attack {attack.name!r} lets devices send what others have learned"
     return ""
 
 

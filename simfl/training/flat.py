@@ -174,7 +174,7 @@ def _refuse_unknown(module: nn.Module, options: Mapping[str, Sequence[str]]) -> 
         for option, patterns in options.items()
     }
     problems = {
-        option: f"no parameter is called like {' or '.join(map(repr, patterns))}; there are "
+        option: f"no parameter matches {' or '.join(map(repr, patterns))}; there are "
         f"{_listed(names)}"
         for option, patterns in unfit.items()
         if patterns
@@ -187,7 +187,7 @@ def _refuse_untrained(module: nn.Module, model: Model) -> None:
     """Refuse patterns of personal parameters that fit none that is trained."""
     for pattern in model.personal:
         if not any(parameter.requires_grad for parameter in called(module, [pattern])):
-            why = f"what is called like {pattern!r} is not trained, so no device has its own"
+            why = f"parameters that match {pattern!r} are not trained, so no device has its own"
             raise ModelOptionError({"personal": why})
 
 

@@ -169,7 +169,7 @@ def test_what_is_said() -> None:
     assert f"model.frozen: {line}" in told
     own = Scenario.from_dict(TINY | OWN)
     assert f"model.frozen: {line}" in [str(line) for line in assumptions(own)]
-    random = ("model", "frozen"), "stays at random weights, for there is no `weights_file`"
+    random = ("model", "frozen"), "stays at its random weights, because there is no `weights_file`"
     assert random in list(cautions(Scenario.from_dict(TINY | {"model": model})))
     assert random not in list(cautions(own))  # which may have read them itself
     assert ("model", "frozen") not in dict(cautions(Scenario.from_dict(TINY)))
@@ -180,9 +180,9 @@ def test_what_is_said() -> None:
     [
         (
             ["2.*"],
-            "is called like '2.*'; there are 1.weight, 1.bias, 3.weight, 3.bias",
+            "no parameter matches '2.*'; there are 1.weight, 1.bias, 3.weight, 3.bias",
         ),
-        (["1.weight", "3"], "no parameter is called like '3'; there are"),
+        (["1.weight", "3"], "no parameter matches '3'; there are"),
         (["*"], "model 'mlp' has no parameters to train"),
     ],
 )
@@ -197,8 +197,8 @@ def test_patterns_that_freeze_nothing_or_everything_are_refused(
 def test_all_patterns_that_fit_nothing_are_told_at_once() -> None:
     model = {"name": "mlp", "hidden": [8], "frozen": ["a.*", "1.*", "b"], "reinitialised": ["c"]}
     frozen, reinitialised = complaints(Scenario.from_dict(TINY | {"model": model}))
-    assert "model.frozen: no parameter is called like 'a.*' or 'b'; there are" in frozen
-    assert "model.reinitialised: no parameter is called like 'c'; there are" in reinitialised
+    assert "model.frozen: no parameter matches 'a.*' or 'b'; there are" in frozen
+    assert "model.reinitialised: no parameter matches 'c'; there are" in reinitialised
 
 
 def test_a_single_pattern(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

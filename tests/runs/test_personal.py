@@ -230,17 +230,17 @@ def test_what_devices_have_of_their_own_is_told() -> None:
     changes = ["evaluation.on=clients", "data.local_validation=0.2", "model.personal=['*.bias']"]
     told = assumptions(Scenario.from_dict(TINY, overrides=changes))
     [own_part] = [each for each in told if each.path == ("model", "personal")]
-    assert own_part.value.startswith("each device trains its own of these 18 parameters")
+    assert own_part.value.startswith("each device trains its own copy of these 18 parameters")
 
 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
         ({"personal": ["*"]}, "model 'mlp' has no parameters to send: all are personal"),
-        ({"personal": ["fc.*"]}, "no parameter is called like 'fc.*'; there are 1.weight, 1.bias"),
+        ({"personal": ["fc.*"]}, "no parameter matches 'fc.*'; there are 1.weight, 1.bias"),
         (
             {"frozen": ["1.*"], "personal": ["3.*", "1.b*"]},
-            "what is called like '1.b*' is not trained, so no device has its own",
+            "parameters that match '1.b*' are not trained, so no device has its own",
         ),
     ],
 )

@@ -180,10 +180,13 @@ def test_epsilons_are_told_with_their_delta_and_no_other_is_explained(run_tiny: 
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"selection": "power_of_choice"}, "selector 'power_of_choice' chooses by what it learns"),
+        (
+            {"selection": "power_of_choice"},
+            "selector 'power_of_choice' chooses by what clients report",
+        ),
         ({"selection": {"name": "oracle", "goal": "balanced"}}, "selector 'oracle' chooses by"),
         ({"training.filter": {"name": "cmfl", "threshold": 0.1}}, "filter 'cmfl' judges updates"),
-        ({"fleet.attack": "inner_product"}, "attack 'inner_product' has devices send what others"),
+        ({"fleet.attack": "inner_product"}, "attack 'inner_product' lets devices send what others"),
         ({"aggregation.noise_multiplier": 0}, "there is hardly any noise"),
     ],
 )
@@ -195,7 +198,7 @@ def test_what_is_chosen_without_noise_has_no_epsilon(
     assert why in spent.pop("why_none")
     assert spent == {"delta": 1e-5, "epsilon": None, "epsilon_poisson": None}
     [(_, told_before)] = cautions(Scenario.from_dict(run.scenario))
-    assert told_before.startswith(f"no epsilon will be told: {why}")
+    assert told_before.startswith(f"no epsilon can be given: {why}")
 
 
 def test_what_a_run_is_continued_with_has_to_spend_the_same() -> None:

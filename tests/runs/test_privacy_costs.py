@@ -91,8 +91,8 @@ def test_a_run_ends_before_a_client_has_spent_more(run_tiny: RunTiny) -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"aggregation": "fedavg"}, "no epsilon will be told: aggregator 'fedavg' adds no noise"),
-        ({"selection": "power_of_choice"}, "no epsilon will be told: selector"),
+        ({"aggregation": "fedavg"}, "no epsilon can be given: aggregator 'fedavg' adds no noise"),
+        ({"selection": "power_of_choice"}, "no epsilon can be given: selector"),
         ({"rounds.stop.epsilon": 0.5}, r"must be at least 1\.994, which the first round spends"),
         ({"rounds.stop.epsilon": 0}, "must be above 0"),
     ],

@@ -182,16 +182,16 @@ def test_more_samples_for_each_client_than_there_are_are_told(partition: str) ->
     dealt = data | {"partition": {"name": partition, "samples": 801}}
     [(path, text)] = told(data=dealt).items()
     assert path == "data.partition"
-    assert text == "801 of 800 samples for each client, who so holds some several times"
+    assert text == "801 of 800 samples for each client, so each holds some several times"
     [text] = told(data=dealt | {"local_validation": 0.1}).values()
-    assert text.endswith("several times; what it keeps aside by `local_validation` others train on")
+    assert text.endswith("several times; others train on what it keeps aside by `local_validation`")
     assert told(data=data | {"partition": {"name": partition, "samples": 800}}) == {}
 
 
 def test_samples_that_are_made_on_demand_are_not_kept_aside() -> None:
     kept = {"local_validation": 0.2}
     told_of_generated = told(data={"dataset": "generated", **kept}, model="logistic_regression")
-    why = "without effect: of samples that are made on demand none is kept aside"
+    why = "without effect: samples that are made on demand are not kept aside"
     assert told_of_generated == {"data.local_validation": why}
     assert told(data=TINY["data"] | kept) == {}
 
@@ -211,8 +211,8 @@ def test_a_token_that_is_taken_for_padding_is_told(
     np.savez(tmp_path / "texts.npz", x=x, y=np.arange(len(x)) % 4)
     texts = {"name": "npz", "file": str(tmp_path / "texts.npz"), "inputs_are": "tokens"}
     own, model = {"dataset": texts}, {"name": "fedcore_lstm", "hidden": 4}
-    why = "token 0 is one like any other in the data, and its embedding stays at zero; null has "
-    expected = {"model.padding": f"{why}it learned, too"} if learned else {}
+    why = "token 0 is an ordinary token in the data, but its embedding stays at zero; with null, "
+    expected = {"model.padding": f"{why}it is learned, too"} if learned else {}
     assert told(data=own, model="fedcore_lstm") == expected
     assert told(data=own, model={**model, "padding": None}) == {}
     assert told(data=own, model={**model, "padding": 3}) == {}

@@ -123,11 +123,11 @@ CASES = {
     ),
     "nothing kept aside": (
         GOOD + "evaluation: {on: clients}\n",
-        "5:18: evaluation.on: nobody keeps a sample aside to be judged on; give a share in ",
+        "5:18: evaluation.on: no client keeps samples aside to evaluate on; give a share in ",
     ),
     "own models on a common test set": (
         GOOD.replace("model: mlp", "model: {name: mlp, personal: ['*.bias']}"),
-        "1:1: evaluation.on: with personal layers each client has a model of its own, which ",
+        "1:1: evaluation.on: with personal layers each client has its own model, so ",
     ),
     "personal layers where nobody can keep a sample aside": (  # not: use test, which is refused
         GOOD.replace(PICTURES, "data: {dataset: generated}").replace(

@@ -96,7 +96,7 @@ def _of_privacy(
             heard[event["client"]] += 1
     terms = [(privacy_of(scenario), why_no_epsilon(scenario)) for scenario in (before, after)]
     if untold or terms[0] != terms[1]:
-        yield "rounds.stop.epsilon: no epsilon will be told: the rules have changed on the way"
+        yield "rounds.stop.epsilon: no epsilon can be given: the rules have changed on the way"
         return
     if privacy.exceeds((most := max(heard.values(), default=0)) + 1, limit):
         yield (

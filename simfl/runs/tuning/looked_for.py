@@ -52,4 +52,4 @@ def refuse_unknown(spec: Tune, scenario: Scenario) -> None:
                 "is known"
             )
         if "epsilon" in names and (why := why_no_epsilon(scenario)):
-            raise ScenarioError(f"tune.{key}: no epsilon will be told: {why}")
+            raise ScenarioError(f"tune.{key}: no epsilon can be given: {why}")

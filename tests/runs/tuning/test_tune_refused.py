@@ -38,7 +38,7 @@ def test_energy_of_devices_that_spend_none(tmp_path: Path) -> None:
 
 
 def test_epsilon_where_none_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"tune\.under: no epsilon will be told: aggregator"):
+    with pytest.raises(InputError, match=r"tune\.under: no epsilon can be given: aggregator"):
         timed(tmp_path, {**CLOCK, "under": {"epsilon": 3}})
 
 
