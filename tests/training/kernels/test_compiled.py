@@ -238,12 +238,15 @@ def test_a_library_of_another_version_is_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("label", [-1, 5])
-def test_a_label_beyond_the_classes_is_refused(label):
-    task = make_task(Perceptron(), [8], (20,))
-    lanes = lanes_of(task, make_orders([8], Plan(full_epochs=1)), initial(task))
+def test_a_label_beyond_the_classes_is_refused_where_it_is_trained_on(label):
+    task = make_task(Perceptron(), [8, 8], (20,))
+    lanes = lanes_of(task, make_orders([8], Plan(full_epochs=3)), initial(task))
     labels = task.data.y.clone()
-    labels[3] = label
+    trained = lanes[0].segment.rows
+    labels[np.setdiff1d(np.arange(len(labels)), trained)] = label
     kernel = compiled(build(task.model, (20,), task.classes), (20,))
+    kernel.run(lanes, task.data.x, labels, task.training)
+    labels[trained[0]] = label
     with pytest.raises(InputError, match="from 0 to 4"):
         kernel.run(lanes, task.data.x, labels, task.training)
 
