@@ -21,6 +21,15 @@ def few(words: Iterable[str], most: int = 3, between: str = ", ") -> str:
     return between.join([*first[:most], "..."] if len(first) > most else first)
 
 
+def in_a_line(text: str) -> str:
+    r"""Return what stands in users' data as a line of a table can have it.
+
+    >>> in_a_line("St.\n\tMary\x1b")
+    'St. Mary'
+    """
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
 def either(words: Sequence[str]) -> str:
     """Return words of which one is meant.
 

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from simfl.core.words import in_a_line
 from simfl.report import formats
 from simfl.report.width import text_width
 from simfl.runs.explain import NOT_ASKED, UNFINISHED, Explanation
@@ -141,7 +142,7 @@ def _attack(explanation: Explanation, group: str) -> str:
 
 def _device(run: RunResult, client: int, group: str, attack: str) -> str:
     """Return a device's number, and in brackets its client's name, its group, and if it attacks."""
-    name = formats.shortened(run.client_name(client), NAME)
+    name = formats.shortened(in_a_line(run.client_name(client)), NAME)
     facts = (name, group, "attacker" if attack else "")
     return f"{client} ({', '.join(filter(None, facts))})"
 

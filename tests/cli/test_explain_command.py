@@ -138,7 +138,7 @@ def test_rounds_that_are_not_there_are_refused_from_python_too(tmp_path: Path) -
 
 def test_clients_are_called_what_the_data_call_them(tmp_path: Path) -> None:
     """Which hospital is device 1 was told by `simfl partition` and `evaluate` alone."""
-    rows = [f"{n}.5,{n % 2},{who},{n % 3 // 2}" for who in ("Nord", "A & B") for n in range(6)]
+    rows = [f"{n}.5,{n % 2},{who},{n % 3 // 2}" for who in ("N\tW", "A & B") for n in range(6)]
     (tmp_path / "own.csv").write_text("\n".join(["x,ill,who,test", *rows]))
     own = {"name": "csv", "file": str(tmp_path / "own.csv"), "label": "ill"}
     data = {"dataset": {**own, "client": "who", "test": "test"}, "partition": "natural"}
@@ -146,12 +146,12 @@ def test_clients_are_called_what_the_data_call_them(tmp_path: Path) -> None:
     scenario = {"data": data, "model": "logistic_regression", "fleet": fleet}
     result = made(tmp_path, **scenario, rounds={"clients": 2, "stop": {"rounds": 1}})
     text = as_text(explanation := explain(result, 1))
-    assert "1 (Nord, ward) " in text
+    assert "1 (N W, ward) " in text  # tabs and line breaks would move all after them
     assert "cut off in" not in text  # nobody was
-    assert "device 0 (A & B, ward)" in text or "device 1 (Nord, ward)" in text
+    assert "device 0 (A & B, ward)" in text or "device 1 (N W, ward)" in text
     parts = explanation.as_dict()["participations"]
-    assert {part["client"]: part["name"] for part in parts} == {0: "A & B", 1: "Nord"}
-    assert '"device 1 (Nord)"' in trace(result)
+    assert {part["client"]: part["name"] for part in parts} == {0: "A & B", 1: "N\tW"}
+    assert r'"device 1 (N\tW)"' in trace(result)
     page = write_report([result], tmp_path / "page.html").read_text()
     assert "device 0 (A &amp; B): heard 1 of 1 times" in page
     assert "A &amp; B</td>" in page
