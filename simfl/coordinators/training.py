@@ -173,9 +173,13 @@ class TrainingCoordinator(BaseCoordinator):
             or any(a.staleness or a.order in self._early for a in arrivals)
         )
         if singly or not self._computing.adds_up(arrivals):
-            results = self._early.collect(orders)
-            good = [result for result in results if is_sound(result)]
-            return good, [result.order.key for result in results if not is_sound(result)], None
+            good, discarded = list[WorkResult](), list[OrderKey]()
+            for result in self._early.collect(orders):
+                if is_sound(result):
+                    good.append(result)
+                else:
+                    discarded.append(result.order.key)
+            return good, discarded, None
         self.ledger.count_computed(orders)
         summed = self._computing.add_up(arrivals)
         return summed.results, summed.discarded, summed

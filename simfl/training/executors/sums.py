@@ -1,5 +1,6 @@
 """Sums of models, which are much smaller than the models: what an executor can be asked for."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -64,5 +65,5 @@ def models_at_once(model_bytes: int, least: int = 1) -> int:
 
 def is_sound(result: WorkResult) -> bool:
     """Whether the update and the loss are finite numbers still (docs/algorithms.md, 0.1)."""
-    diverged = result.steps > 0 and not np.isfinite(result.loss)
+    diverged = result.steps > 0 and not math.isfinite(result.loss)
     return bool(np.isfinite(result.params).all()) and not diverged
