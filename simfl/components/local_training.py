@@ -71,7 +71,7 @@ class LocalTraining:
         """
         if (rates := self._rates.get((round_, epochs, steps))) is None:
             if steps > 1:
-                rates = np.repeat(self.rates(round_, epochs), steps)
+                rates = self.rates(round_, epochs).repeat(steps)
             else:
                 rates = np.array([self.rate(round_, epoch) for epoch in epochs])
             if len(self._rates) > MOST_KEPT:
