@@ -58,11 +58,11 @@ def _names(scenario: Experiment) -> Sequence[str] | None:
     known = data.dataset.names_known
     if not known or devices > len(known):
         return () if known == () else None
+    if users_own([data.partition]) or not isinstance(data.partition, Natural):
+        return None
     if devices == len(known):
         return known  # if one has nothing to train on, they are too few
-    if data.dataset.natural_known is None or not isinstance(data.partition, Natural):
-        return None
-    if users_own([data.partition]):
+    if data.dataset.natural_known is None:
         return None
     dealt = data.partition.choose(len(known), devices, Seeds(scenario.seed).stream("partition"))
     return [known[client] for client in dealt.tolist()]

@@ -5,9 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typing_extensions import override
 
 from simfl import Scenario
 from simfl.build.builder import Builder
+from simfl.components.partitions.base import Source
+from simfl.components.partitions.natural import Natural
+from simfl.core.types import Ids, Rng
 from simfl.errors import InputError
 from simfl.scenario.checks import complaints, refuse
 from simfl.sim.fleet import Fleet
@@ -151,6 +155,35 @@ def test_more_devices_than_clients_are_told_before_the_data_are_dealt(folder: Pa
     [line] = complaints(many)
     assert "partition 'natural' has 3 clients" in line
     assert "fewer than the fleet's 4 devices" in line
+
+
+class Backwards(Natural):
+    """A user's own, whose devices are the clients in another order."""
+
+    @override
+    def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
+        return super().deal(source, clients, rng)[::-1]
+
+
+def test_nobody_knows_beforehand_whom_a_partition_of_ones_own_deals_to(folder: Path) -> None:
+    """Each group's file has rows for its own clients alone, those whom it is dealt in the end."""
+    written = scenario(folder, data__dataset__features="[x]").to_dict()
+    for name, rows in (("a", "cy,30"), ("b", "bob,20\nann,10")):
+        (folder / f"{name}.csv").write_text(f"phone,rate\n{rows}\n")
+    [group] = written["fleet"]
+    groups = [
+        {
+            **group,
+            "name": name,
+            "count": count,
+            "trace": {**group["trace"][0], "file": f"{name}.csv"},
+        }
+        for name, count in (("a", 1), ("b", 2))
+    ]
+    data = {**written["data"], "partition": Backwards()}
+    own = Scenario.from_dict({**written, "data": data, "fleet": groups}, folder=folder)
+    assert not complaints(own)
+    assert fleet(own).rate.tolist() == [30, 20, 10]
 
 
 def test_whose_charger_has_no_record_is_told_where_that_stands(folder: Path) -> None:
