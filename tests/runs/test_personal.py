@@ -17,6 +17,7 @@ from simfl.report.client_evaluation import as_text
 from simfl.runs.evaluate import evaluate
 from simfl.scenario.assumptions import assumptions
 from simfl.scenario.checks import complaints
+from simfl.training.executors import sums
 from simfl.training.executors.inline import Inline
 from simfl.training.flat import build
 from tests.tiny import TINY, RunTiny
@@ -159,6 +160,17 @@ def test_executors_make_the_same_of_them(run_tiny: RunTiny) -> None:
         for options in (Options(executor="inline"), Options(executor="processes", workers=1))
     )
     assert alone == together
+
+
+def test_models_that_are_not_there_all_at_once_make_the_same_of_them(
+    run_tiny: RunTiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    for room in (sums.ROOM_BYTES, 1):
+        monkeypatch.setattr(sums, "ROOM_BYTES", room)
+        folder = run_tiny(FEDPER, Options(executor="inline")).folder
+        made.append([(folder / name).read_bytes() for name in ("model.pt", "personal.pt")])
+    assert made[0] == made[1]
 
 
 def test_who_was_never_in_time_has_what_all_began_with(run_tiny: RunTiny) -> None:
