@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
 from io import BytesIO
 from itertools import islice
@@ -78,7 +78,7 @@ def fork_all(
     """Make a fork of each of several runs, or of none; see `fork`.
 
     Raises:
-        InputError: as `fork`; or two of them would go into one folder.
+        InputError: as `fork`; or two of them would go into one folder, or into each other's.
     """
     planned = [_plan(folder, at_s, changes, name, overwrite) for folder in folders]
     origins = {plan.forked.resolve(): plan.folder for plan in planned}
@@ -178,10 +178,21 @@ def _plan(
 
 
 def _readers_first(planned: Sequence[_Plan]) -> list[_Plan]:
-    """Return the plans such that a run is read before another's fork takes its place."""
+    """Return the plans such that a run is read before another's fork takes its place.
+
+    Raises:
+        InputError: two runs would take each other's place.
+    """
     by_origin = {plan.folder.resolve(): plan for plan in planned}
     before = {origin: {plan.forked.resolve()} & {*by_origin} for origin, plan in by_origin.items()}
-    return [by_origin[origin] for origin in TopologicalSorter(before).static_order()]
+    try:
+        return [by_origin[origin] for origin in TopologicalSorter(before).static_order()]
+    except CycleError as error:
+        one, other = (by_origin[origin].folder for origin in error.args[1][:2])
+        raise InputError(
+            f"the forks of {one} and {other} would take each other's place; fork one at a "
+            f"time, with another {called('--name', 'name')}"
+        ) from None
 
 
 def _past(folder: Path, events: int) -> Iterator[str]:

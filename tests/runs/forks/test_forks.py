@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -204,6 +205,25 @@ def test_a_run_is_forked_before_another_fork_takes_its_place(tmp_path: Path, ran
     replaced, twice = fork_all([first, second], at_s, ["rounds.clients=2"], overwrite=True)
     assert replaced == second
     assert [until(replaced, at_s), until(twice, at_s)] == pasts
+
+
+def test_runs_whose_forks_would_take_each_others_place_are_refused(
+    tmp_path: Path, ran: Ran
+) -> None:
+    """Whoever has renamed their folders may ask for it."""
+    first = ran(tmp_path)
+    at_s, folders = (
+        instant(first, 0.5),
+        [tmp_path / name / first.name for name in ("b-fork", "a-fork")],
+    )
+    for folder, variant in zip(folders, "ab", strict=True):
+        copytree(first, folder)
+        provenance = json.loads((folder / "provenance.json").read_text())
+        told = json.dumps({**provenance, "variant": variant})
+        (folder / "provenance.json").write_text(told)
+    with pytest.raises(InputError, match="take each other's place; fork one at a time"):
+        fork_all(folders, at_s, ["rounds.clients=2"], overwrite=True)
+    assert [until(folder, at_s) for folder in folders] == [until(first, at_s)] * 2
 
 
 def test_the_command_forks_and_refuses_what_it_can_not(
