@@ -8,6 +8,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.selectors.base import Answers, Selector, View, selectors
+from simfl.components.selectors.mathematics.draws import among_least
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Ids, Rng
 from simfl.errors import RunError
@@ -21,7 +22,7 @@ class Oracle(Selector):
     the cohort's labels as evenly mixed as everybody's (least group earth mover's distance, with
     ties broken at random), so that it bounds what any method could learn about label skew.
 
-    Cost: nothing beyond the round itself.  Server: O(N log N); `balanced` O(k N classes).
+    Cost: nothing beyond the round itself.  Server: O(N); `balanced` O(k N classes).
     """
 
     oracle: ClassVar[bool] = True
@@ -56,7 +57,8 @@ class Oracle(Selector):
         ids = view.available
         if self.goal == "fastest":
             duration = self._truth(view, "duration_s")[ids]
-            return np.sort(ids[np.argsort(duration, kind="stable")[:k]])
+            least = among_least(duration, k)
+            return np.sort(ids[least[np.argsort(duration[least], kind="stable")[:k]]])
         return self._balanced(self._truth(view, "label_counts"), ids, k, rng)
 
     def _truth(self, view: View, name: str) -> Floats:

@@ -22,11 +22,19 @@ def successive(log_weights: Floats, k: int, rng: Rng) -> Ids:
     """
     keys = -(log_weights + rng.gumbel(size=len(log_weights)))
     ties = rng.random(len(keys))
-    first = np.arange(len(keys))
-    if 0 < k < len(keys):  # only who may be among the first k need be put in order
-        first = np.flatnonzero(~(keys > np.partition(keys, k - 1)[k - 1]))
+    first = among_least(keys, k)
     order: Ids = first[np.lexsort((ties[first], keys[first]))[:k]]
     return order.astype(np.int64)
+
+
+def among_least(values: Floats, k: int) -> Ids:
+    """Return `(m,)` positions, ascending, that the `k` least of `(n,)` values must be among.
+
+    O(n): only these need be put in order.  All that equal the k-th are there.
+    """
+    if not 0 < k < len(values):
+        return np.arange(len(values))
+    return np.flatnonzero(~(values > np.partition(values, k - 1)[k - 1]))
 
 
 def log_shares(samples: Ids) -> Floats:

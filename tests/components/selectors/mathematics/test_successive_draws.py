@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simfl.components.selectors.mathematics.draws import log_shares, successive
+from simfl.components.selectors.mathematics.draws import among_least, log_shares, successive
 
 
 def test_who_comes_first_is_the_same_however_many_are_drawn() -> None:
@@ -13,3 +13,12 @@ def test_who_comes_first_is_the_same_however_many_are_drawn() -> None:
     for k in range(len(samples) + 2):
         some = successive(log_shares(samples), k, np.random.default_rng(5))
         assert some.tolist() == everybody[:k].tolist()
+
+
+def test_the_least_of_many_are_among_few_with_ties_and_unknown_ones() -> None:
+    values = np.array([5.0, 1, np.nan, 1, np.inf, 1, 2, np.nan, 0])
+    in_order = np.argsort(values, kind="stable")
+    for k in range(len(values) + 2):
+        few = among_least(values, k)
+        assert few[np.argsort(values[few], kind="stable")[:k]].tolist() == in_order[:k].tolist()
+    assert among_least(values, 2).tolist() == [1, 2, 3, 5, 7, 8]  # whatever the unknown ones are
