@@ -10,8 +10,8 @@ MANY, EACH = 20_000, 10
 """Participations, and of each device in the mean, that are looked at together: at one instant there
 may be one of each."""
 
-BILLION = 1e9
-"""So many times as many would take years to simulate."""
+MILLION = 1e6
+"""So many times as many, 20 billion, would take weeks to simulate."""
 
 
 class Standstill:
@@ -44,17 +44,17 @@ class Standstill:
         stop = self._state.settings.stop
         if stop == Stop() or stop != Stop(time_s=stop.time_s, energy_j=stop.energy_j):
             return
-        if stop.time_s is not None and stop.time_s - now_s <= BILLION * took_s:
+        if stop.time_s is not None and stop.time_s - now_s <= MILLION * took_s:
             return
         if stop.energy_j is not None:
-            if stop.energy_j - now_j <= BILLION * took_j:
+            if stop.energy_j - now_j <= MILLION * took_j:
                 self._spent_s = now_s
                 return
-            if now_s - self._spent_s < WEEK_S <= BILLION * took_s:
+            if now_s - self._spent_s < WEEK_S <= MILLION * took_s:
                 return
         limits = {"time": stop.time_s, "energy": stop.energy_j}
         left = " and of the ".join(name for name, limit in limits.items() if limit is not None)
         self._state.finish(  # in words that are the same for all seeds
-            f"{MANY:,} participations or more took less than a billionth of the {left} that is "
+            f"{MANY:,} participations or more took less than a millionth of the {left} that is "
             "left, and `rounds.stop` names no number of rounds"
         )
