@@ -58,14 +58,14 @@ def test_its_tables_fit_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = by_deadline(tmp_path)
-    for columns in (80, 120):
+    for columns in (66, 120):
         monkeypatch.setenv("COLUMNS", str(columns))
         assert main(["explain", str(result.folder), "--no-what-if"]) == 0
         lines = capsys.readouterr().out.splitlines()
         assert max(map(len, lines)) <= columns
         [at] = [n for n, line in enumerate(lines) if line.startswith("  wait")]
         folded = lines[at + 1].startswith(10 * " ")
-        assert folded == (columns == 80)
+        assert folded == (columns == 66)
 
 
 def test_the_head_of_a_table_stays_one_line(
