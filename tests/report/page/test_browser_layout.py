@@ -167,7 +167,8 @@ def test_what_many_variants_differ_in_can_be_read(printed: bool, tmp_path: Path)
     runs = []
     for name, number in zip(names, range(12), strict=True):
         policy = {f"option_{letter}_of_the_policy": f"{letter}{number}" for letter in "abcd"}
-        policy = {"a_name_of_several_words": "synchronous"[: 11 - number % 2]} | policy
+        words = "synchronous"[: 11 - number % 2]
+        policy = {"name": "own", "a_name_of_several_words": words} | policy
         runs.append(made_run(tmp_path / "runs", name, 0, [0.5], rounds={"policy": policy}))
     page = write_report(runs, tmp_path / "page.html")
     if printed:
