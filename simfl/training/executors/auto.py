@@ -1,4 +1,8 @@
-"""Compute in this process, and in workers beside it once training has taken long enough."""
+"""Compute in this process, and in workers beside it once training has taken long enough.
+
+Workers that turn out to be no help, as for models that take longer to travel than to be trained,
+are dismissed again.
+"""
 
 import logging
 import time
@@ -17,6 +21,7 @@ from simfl.core.work import OrderBatch, WorkOrder, WorkResult
 from simfl.errors import RunError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.inline import Inline
+from simfl.training.executors.pace import Pace
 from simfl.training.executors.processes import Processes
 from simfl.training.executors.sums import Sum
 
@@ -31,6 +36,8 @@ PATIENCE_S = 5.0
 """CPU seconds spent on training alone before others are asked to help: what hiring them costs."""
 WORTH_S = 0.02
 """CPU seconds that a call takes in the mean, at least, if it is to be split."""
+TRIAL_S = 5.0
+"""Host seconds of training with workers after which they are dismissed if it is no faster."""
 
 
 _allowed: int | None = None
@@ -67,6 +74,8 @@ class Auto(Executor):
     _spent_s: float = PrivateAttr(0.0)
     _calls: int = PrivateAttr(0)
     _may_hire: bool = PrivateAttr(False)
+    _pace_alone: Pace = PrivateAttr(default_factory=Pace)
+    _pace_together: Pace = PrivateAttr(default_factory=Pace)
 
     @override
     def start(self, task: "Task") -> None:
@@ -74,6 +83,7 @@ class Auto(Executor):
         super().start(task)
         self._alone.start(task)
         self._spent_s, self._calls, self._may_hire = 0.0, 0, task.device == "cpu"
+        self._pace_alone, self._pace_together = Pace(), Pace()
 
     @property
     @override
@@ -84,12 +94,8 @@ class Auto(Executor):
     def train(self, batch: OrderBatch) -> list[WorkResult]:
         if len(batch.orders) < 2:  # nothing to split
             return self._alone.train(batch)
-        if (team := self._helpers()) is not None:
-            return team.train(batch)
-        began = time.process_time()
-        results = self._alone.train(batch)
-        self._spent_s += time.process_time() - began
-        self._calls += 1
+        with self._timed() as (executor, results):
+            results += executor.train(batch)
         return results
 
     @override
@@ -98,11 +104,10 @@ class Auto(Executor):
 
     @override
     def add_up(self, batch: OrderBatch, weigh: Callable[[Sequence[WorkOrder]], Floats]) -> Sum:
-        if (team := self._helpers()) is not None:
-            return team.add_up(batch, weigh)
-        if self.task.device != "cpu":
-            return self._alone.add_up(batch, weigh)
-        return super().add_up(batch, weigh)
+        with self._timed() as (executor, results):
+            added = executor.add_up(batch, weigh)
+            results += added.results
+        return added
 
     @override
     def evaluate(
@@ -116,8 +121,25 @@ class Auto(Executor):
         self._alone.close()
         self._dismiss()
 
+    @contextmanager
+    def _timed(self) -> Iterator[tuple[Executor, list[WorkResult]]]:
+        """Give who trains now, and a list for the results; note how long that took."""
+        team, results = self._helpers(), list[WorkResult]()
+        began, began_cpu = time.perf_counter(), time.process_time()
+        yield team or self._alone, results
+        pace = self._pace_alone if team is None else self._pace_together
+        pace.learn(time.perf_counter() - began, results)
+        if team is None:
+            self._spent_s += time.process_time() - began_cpu
+            self._calls += 1
+
     def _helpers(self) -> Processes | None:
         """Return the workers; they are hired once that pays, and again if many more may be."""
+        together = self._pace_together
+        if together.seconds > TRIAL_S and together.is_slower_than(self._pace_alone):
+            _LOG.info("training goes on in this process alone: workers make it no faster")
+            self._may_hire, self._pace_together = False, Pace()
+            self._dismiss()
         free = _allowed or cores()
         count = min(self.workers or free, free)
         hired = 1 if self._team is None else self._team.workers or 1
@@ -142,7 +164,7 @@ class Auto(Executor):
             self._may_hire = False
             _LOG.warning("training goes on in this process alone: %s", error)
         else:
-            self._team = team
+            self._team, self._pace_together = team, Pace()
             return_freed_memory()  # they need it now
 
     def _dismiss(self) -> None:

@@ -1,9 +1,11 @@
 """Executor `auto`: alone at first, with workers once that pays; the bits are `inline`'s."""
 
+import time
+
 import numpy as np
 import pytest
 
-from simfl.core.work import OrderBatch
+from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import RunError
 from simfl.training.executors import auto
 from simfl.training.executors.auto import Auto, sharing
@@ -39,6 +41,37 @@ def test_workers_are_hired_when_there_are_cores(
             for result, other in zip(executor.train(batch), expected, strict=True):
                 assert np.array_equal(result.params, other.params)
     assert hired == ([2] if hires else [])
+    executor.close()
+
+
+@pytest.mark.parametrize("adds_up", [False, True])
+def test_workers_that_make_it_no_faster_are_dismissed(
+    adds_up: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Models of ten million parameters took 1.3 times as long, each travelling for 20 samples."""
+    from simfl.training.executors.processes import Processes
+
+    for name in ("PATIENCE_S", "WORTH_S", "TRIAL_S"):
+        monkeypatch.setattr(auto, name, 0.0)
+    train = Processes.train
+
+    def travelling(self: Processes, batch: OrderBatch) -> list[WorkResult]:
+        time.sleep(0.3)
+        return train(self, batch)
+
+    monkeypatch.setattr(Processes, "train", travelling)
+    task, executor = make_task(Logistic(), SIZES), Auto()
+    batch = OrderBatch({0: initial(task)}, make_orders(SIZES))
+    executor.start(task)
+    called: list[int] = []
+    for cores in (1, 1, 2, 2, 2, 2):
+        with sharing(cores):
+            if adds_up:
+                executor.add_up(batch, lambda orders: np.ones(len(orders)))
+            else:
+                executor.train(batch)
+        called.append(executor.side_by_side)
+    assert called == [1, 1, 2, 2, 1, 1]
     executor.close()
 
 
