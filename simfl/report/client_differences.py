@@ -9,13 +9,13 @@ from simfl.report.comparison.cells import difference_text
 from simfl.report.comparison.forms import facts
 from simfl.report.comparison.legend import legend_of_differences, legend_of_many, legend_of_seeds
 from simfl.report.text_page import TextPage
-from simfl.runs.client_differences import (
+from simfl.runs.evaluation.client_differences import (
     STATISTICS,
     ClientDifference,
     by_variants,
     client_differences,
 )
-from simfl.runs.client_evaluation import ClientEvaluation
+from simfl.runs.evaluation.client_evaluation import ClientEvaluation
 from simfl.runs.results.grouping import Groups, by_variant
 
 

@@ -8,9 +8,9 @@ from simfl.core.costs import Unit
 from simfl.report import formats
 from simfl.report.comparison.cells import difference_text, figure_text
 from simfl.report.text_page import TextPage
-from simfl.runs.client_differences import by_variants
-from simfl.runs.client_evaluation import ClientEvaluation, Spread
-from simfl.runs.fine_tune import FineTuning
+from simfl.runs.evaluation.client_differences import by_variants
+from simfl.runs.evaluation.client_evaluation import ClientEvaluation, Spread
+from simfl.runs.evaluation.fine_tune import FineTuning
 from simfl.runs.results.statistics import Figure
 
 HEADS: tuple[str, ...] = ("", "clients", "mean", "all samples", "std", "worst tenth", "best tenth")

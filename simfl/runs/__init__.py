@@ -11,7 +11,7 @@ several, as `many` at once as there is room for by their `estimate`, in `pools` 
 - its `folder` is what all of this is written into, and read from.
 
 Of what came of it, `results` are read.  `check` holds it to `laws`, `verify` makes it again,
-`explain` asks `what_if`, and `evaluate` judges the final model, perhaps after a `fine_tune`, for a
-`client_evaluation`; of two variants, `client_differences`.  `forks` go on under changed rules,
-`tuning` looks for the best ones.  `flower` makes runs whose model and training are Flower's.
+`explain` asks `what_if`, and an `evaluation` judges how well the final model serves each client.
+`forks` go on under changed rules, `tuning` looks for the best ones.  `flower` makes runs whose
+model and training are Flower's.
 """

@@ -10,7 +10,7 @@ from simfl.build.clients_judge import mean_of, samples_worth
 from simfl.core.evaluation import Evaluation
 from simfl.errors import InputError
 from simfl.report.comparison.forms import render
-from simfl.runs.evaluate import evaluate
+from simfl.runs.evaluation.evaluate import evaluate
 from simfl.runs.results.compare import compare
 from tests.tiny import RunTiny
 

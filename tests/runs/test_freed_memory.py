@@ -12,7 +12,7 @@ import pytest
 
 from simfl import Options, run
 from simfl.core.machine.allocator import keep_freed_memory, return_freed_memory
-from simfl.runs.evaluate import evaluate
+from simfl.runs.evaluation.evaluate import evaluate
 from tests.tiny import TINY
 
 ROOT = Path(__file__).parents[2]

@@ -150,7 +150,7 @@ def test_training_takes_less_memory() -> None:
 
 def test_evaluate_knows_them_from_the_model(run_tiny: RunTiny, tmp_path: Path) -> None:
     """What a run began with need not be there any more."""
-    from simfl.runs.evaluate import evaluate
+    from simfl.runs.evaluation.evaluate import evaluate
 
     path = tmp_path / "start.pt"
     torch.save(tensors(run_tiny({"seed": 5})), path)

@@ -14,7 +14,7 @@ from simfl.cli import main
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from simfl.report.client_evaluation import as_text
-from simfl.runs.evaluate import evaluate
+from simfl.runs.evaluation.evaluate import evaluate
 from simfl.scenario.assumptions import assumptions
 from simfl.scenario.checks import complaints
 from simfl.training.executors import sums

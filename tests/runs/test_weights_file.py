@@ -11,7 +11,7 @@ import torch
 from simfl import Options, RunResult, Scenario, run
 from simfl.cli import main
 from simfl.errors import InputError
-from simfl.runs.evaluate import evaluate
+from simfl.runs.evaluation.evaluate import evaluate
 from simfl.runs.folder.folder import SUMMARY
 from simfl.runs.forks.fork import fork
 from simfl.runs.run import resume

@@ -49,7 +49,7 @@ def evaluate_command(
     from simfl.core.files import write_output
     from simfl.report import client_differences
     from simfl.report.client_evaluation import as_text, over_seeds
-    from simfl.runs.evaluate import evaluate
+    from simfl.runs.evaluation.evaluate import evaluate
     from simfl.runs.folder.outside import require_place
     from simfl.runs.results.export import stacked
     from simfl.runs.results.find import find_runs

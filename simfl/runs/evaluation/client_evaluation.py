@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simfl.core.types import Flags, Floats
-from simfl.runs.fine_tune import FineTuning
+from simfl.runs.evaluation.fine_tune import FineTuning
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.results.result import RunResult
 

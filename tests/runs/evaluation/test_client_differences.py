@@ -13,9 +13,9 @@ from simfl.errors import InputError
 from simfl.report.client_differences import as_text
 from simfl.report.client_evaluation import as_text as alone
 from simfl.report.client_evaluation import over_seeds
-from simfl.runs.client_differences import client_differences
-from simfl.runs.client_evaluation import ClientEvaluation
-from simfl.runs.evaluate import evaluate
+from simfl.runs.evaluation.client_differences import client_differences
+from simfl.runs.evaluation.client_evaluation import ClientEvaluation
+from simfl.runs.evaluation.evaluate import evaluate
 from tests.made_runs import made_run
 from tests.tiny import TINY
 

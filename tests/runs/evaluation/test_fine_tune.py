@@ -17,7 +17,7 @@ from simfl.cli import main
 from simfl.components.datasets.synthetic_images import SyntheticImages
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
-from simfl.runs.evaluate import evaluate
+from simfl.runs.evaluation.evaluate import evaluate
 from tests.run_folders import files
 from tests.tiny import TINY, RunTiny
 
@@ -162,7 +162,7 @@ class SometimesOnDemand(SyntheticImages):
 
 def test_nobody_keeps_samples_aside(run_tiny: RunTiny) -> None:
     """A client would be judged on what it was fine-tuned on."""
-    own = {"name": "tests.runs.test_fine_tune:SometimesOnDemand", "samples": 240, "size": 6}
+    own = {"name": f"{__name__}:SometimesOnDemand", "samples": 240, "size": 6}
     for changes in ({}, {"data.dataset": own}):
         with pytest.raises(InputError, match=r"run it with a share in `data.local_validation`"):
             evaluate(run_tiny(changes), fine_tune=1)

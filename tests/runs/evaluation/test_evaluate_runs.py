@@ -14,7 +14,7 @@ import torch
 from simfl import Options, RunResult, Scenario, run
 from simfl.cli import main
 from simfl.errors import InputError
-from simfl.runs.evaluate import evaluate
+from simfl.runs.evaluation.evaluate import evaluate
 from tests.made_runs import made_run
 from tests.run_folders import files
 from tests.tiny import TINY, RunTiny

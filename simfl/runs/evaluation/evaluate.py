@@ -20,8 +20,8 @@ from simfl.core.files import failure
 from simfl.core.machine.allocator import freed_memory_returned
 from simfl.core.types import Floats, Params
 from simfl.errors import InputError
-from simfl.runs.client_evaluation import ClientEvaluation
-from simfl.runs.fine_tune import FineTuning, alone, fine_tuned
+from simfl.runs.evaluation.client_evaluation import ClientEvaluation
+from simfl.runs.evaluation.fine_tune import FineTuning, alone, fine_tuned
 from simfl.runs.folder.stages import stages
 from simfl.runs.inputs import changed
 from simfl.runs.options import Options

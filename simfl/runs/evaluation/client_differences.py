@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from simfl.runs.client_evaluation import HEARD, NEVER_HEARD, ClientEvaluation, Spread
+from simfl.runs.evaluation.client_evaluation import HEARD, NEVER_HEARD, ClientEvaluation, Spread
 from simfl.runs.results.grouping import by_variant, require_variant
 from simfl.runs.results.paired import paired_difference
 from simfl.runs.results.statistics import ANY, Figure
