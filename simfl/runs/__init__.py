@@ -5,8 +5,7 @@ several, as `many` at once as there is room for by their `estimate`, in `pools` 
 `reuse` says what becomes of a folder that holds a run already, `differences` in what it is another.
 
 - `run` makes one run, or goes on with it, and notes its `provenance` and what its `inputs` hold;
-- `simulate` has the clock of a `recorded_server` go to its end, and tells of `hidden_randomness`
-  and `unsaved_state` of users' components;
+- the `simulation` has its clock go to its end;
 - meanwhile `progress` is told, and by `tracking` other programs; at the end, the spent `privacy`;
 - its `folder` is what all of this is written into, and read from.
 

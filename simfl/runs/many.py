@@ -23,7 +23,7 @@ from simfl.runs.pools.processes import call_all
 from simfl.runs.pools.worker import Call, Died
 from simfl.runs.progress import Progress
 from simfl.runs.reuse import holds
-from simfl.runs.simulate import AT
+from simfl.runs.simulation.simulate import AT
 
 _LOG = logging.getLogger(__name__)
 

@@ -30,7 +30,7 @@ from simfl.runs.progress import Tell, reporting
 from simfl.runs.provenance import provenance
 from simfl.runs.results.result import RunResult
 from simfl.runs.reuse import prepare
-from simfl.runs.simulate import simulate
+from simfl.runs.simulation.simulate import simulate
 from simfl.scenario import Scenario
 from simfl.sim.timeline import Listener
 from simfl.training.executors.base import Executor

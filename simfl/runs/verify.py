@@ -30,7 +30,7 @@ from simfl.runs.folder.json_files import read_provenance, write_json
 from simfl.runs.folder.stages import stages
 from simfl.runs.options import Options
 from simfl.runs.run import resume
-from simfl.runs.simulate import AT
+from simfl.runs.simulation.simulate import AT
 from simfl.scenario import Document
 from simfl.scenario.problems import lost_folder
 from simfl.scenario.scenario import read

@@ -18,12 +18,12 @@ from simfl.runs.folder.json_files import read_provenance, write_json
 from simfl.runs.folder.recorder import Recorder
 from simfl.runs.folder.stages import rule_changes
 from simfl.runs.folder.summary import Summary
-from simfl.runs.hidden_randomness import telling_of_hidden_randomness
 from simfl.runs.privacy import privacy_spent
 from simfl.runs.progress import Reporter
-from simfl.runs.recorded_server import recorded_server
 from simfl.runs.results.result import RunResult
-from simfl.runs.unsaved_state import telling_of_unsaved_state
+from simfl.runs.simulation.hidden_randomness import telling_of_hidden_randomness
+from simfl.runs.simulation.recorded_server import recorded_server
+from simfl.runs.simulation.unsaved_state import telling_of_unsaved_state
 from simfl.scenario.checks import components
 from simfl.sim.rounds import run_rounds
 from simfl.sim.server.server import Server
