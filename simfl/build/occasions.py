@@ -10,10 +10,8 @@ from simfl.core.seeds import Seeds
 from simfl.core.units import SAMPLE_TIME
 from simfl.scenario.distributions import Draw
 from simfl.scenario.parts.fleet import Group
-from simfl.sim.failures import Failures
 from simfl.sim.fleet import DeviceGroup
-from simfl.sim.jitter import Jitter
-from simfl.sim.occasions import Law, VaryingGroup
+from simfl.sim.occasions import Failures, Jitter, Law, VaryingGroup
 
 
 def jitter(

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from simfl.components.availability.base import OnlineSchedule
 from simfl.core.types import Floats, Ids
 from simfl.sim.battery import Batteries
-from simfl.sim.failures import Failures
-from simfl.sim.jitter import Jitter
+from simfl.sim.occasions import Failures, Jitter
 
 OnOffline = Literal["abort", "pause", "salvage"]
 """What going offline does to work under way: lose it; go on where it stopped once back online; keep

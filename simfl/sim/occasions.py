@@ -1,5 +1,6 @@
-"""What is drawn anew each time that a device does something."""
+"""What is drawn anew each time that a device does something: its rate, and whether it fails."""
 
+import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -66,3 +67,52 @@ class Occasions:
 
     def _group(self, device: int) -> VaryingGroup:
         return self._groups[bisect_right(self._first, device) - 1]
+
+
+class Jitter(Occasions):
+    """Draws ``exp(sigma * z)`` with z standard normal, anew for each transfer or training.
+
+    That is the factor of a rate; its median is 1.  What varies is the "link" or "compute"; a
+    group's amount is sigma.  A group may have a law of rates instead.
+    """
+
+    def varies(self, device: int) -> bool:
+        """Return whether the rates of `device` differ from time to time."""
+        return self.amount(device) > 0
+
+    def factor(self, device: int, doing: str) -> float:
+        """Return the factor of the rate at which `device` does what it begins now, to its end."""
+        from scipy.special import ndtri  # slow to import: scenarios are checked without it
+
+        if not (sigma := self.amount(device)):
+            return 1.0
+        return math.exp(sigma * float(ndtri(self.uniform(device, doing))))
+
+    def rate(self, device: int, doing: str, nominal: float) -> float:
+        """Return the rate at which `device` does what it begins now, to its end.
+
+        Args:
+            device: of the fleet.
+            doing: what it begins.
+            nominal: its rate where nothing varies.
+        """
+        if (law := self.law(device)) is not None:
+            return law(self.uniform(device, doing))
+        return nominal * self.factor(device, doing)
+
+
+class Failures(Occasions):
+    """Draws which trainings fail, and when; a group's amount is the share of those that do.
+
+    The app is closed, or the memory runs out: they break off before they are done.
+    """
+
+    def breaks_off(self, device: int) -> float | None:
+        """Return after which share of its work the training that `device` begins now fails.
+
+        All shares are equally likely.  None: it does not fail.
+        """
+        if not (share := self.amount(device)):
+            return None
+        uniform = self.uniform(device, "training")
+        return uniform / share if uniform < share else None

@@ -11,8 +11,7 @@ import pytest
 
 from simfl import Options, run
 from simfl.core.seeds import Seeds
-from simfl.sim.failures import Failures
-from simfl.sim.occasions import VaryingGroup
+from simfl.sim.occasions import Failures, VaryingGroup
 from tests.run_folders import events
 from tests.runs.plain_clock import (
     IDLE,

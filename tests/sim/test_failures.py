@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from simfl.core.seeds import Seeds
-from simfl.sim.failures import Failures
 from simfl.sim.fleet import Power
-from simfl.sim.occasions import VaryingGroup
+from simfl.sim.occasions import Failures, VaryingGroup
 from simfl.sim.server.settings import Stop
 from tests.sim.sim_world import make, make_fleet
 

@@ -11,9 +11,8 @@ from simfl.build.fleet import draw_fleet
 from simfl.core.seeds import Seeds
 from simfl.scenario import Scenario
 from simfl.sim.fleet import Fleet
-from simfl.sim.jitter import Jitter
 from simfl.sim.networks.base import networks
-from simfl.sim.occasions import VaryingGroup
+from simfl.sim.occasions import Jitter, VaryingGroup
 from simfl.sim.timeline import Timeline
 from simfl.testing.virtual_time.handmade import make_fleet, simulate
 from tests.tiny import TINY

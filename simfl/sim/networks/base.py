@@ -11,7 +11,7 @@ import simpy
 from simfl.core.component import Component
 from simfl.core.registry import Registry
 from simfl.core.types import Floats, Ids
-from simfl.sim.jitter import Jitter
+from simfl.sim.occasions import Jitter
 from simfl.sim.timeline import Timeline
 
 Direction = Literal["down", "up"]

@@ -13,7 +13,6 @@ from typing_extensions import override
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Ids
 from simfl.core.units import DataSize, Duration, LinkRate, Ratio
-from simfl.sim.jitter import Jitter
 from simfl.sim.networks.base import Direction, Links, Network, networks
 from simfl.sim.networks.bottlenecks import Bottlenecks, MakeLink
 from simfl.sim.networks.links.buffered_link import BufferedLink
@@ -23,6 +22,7 @@ from simfl.sim.networks.links.sender_link import SenderLink
 from simfl.sim.networks.polling import PolledLinks
 from simfl.sim.networks.rate_trace import RateTrace
 from simfl.sim.networks.shared_links import SharedLinks
+from simfl.sim.occasions import Jitter
 from simfl.sim.timeline import Timeline
 
 

@@ -4,12 +4,12 @@ import numpy as np
 from typing_extensions import override
 
 from simfl.core.types import Floats
-from simfl.sim.jitter import Jitter
 from simfl.sim.networks.base import Direction, Links, Transfer
 from simfl.sim.networks.bottlenecks import Bottlenecks
 from simfl.sim.networks.links import slow_start
 from simfl.sim.networks.links.lost_packets import Connections
 from simfl.sim.networks.transfers import LoneTransfer, SharedTransfer
+from simfl.sim.occasions import Jitter
 from simfl.sim.timeline import Timeline
 
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from simfl import Options, Scenario, run
 from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
-from simfl.sim.jitter import Jitter
 from simfl.sim.networks.base import Links, networks
-from simfl.sim.occasions import VaryingGroup
+from simfl.sim.occasions import Jitter, VaryingGroup
 from simfl.sim.timeline import Timeline
 from tests.counting import calls
 from tests.sim.networks.flows import fired

@@ -13,7 +13,7 @@ from simfl.components.availability.together import all_of
 from simfl.core.epsilon import Privacy, gaussian_epsilon
 from simfl.core.rows import PrivateRoundRow
 from simfl.core.seeds import Seeds
-from simfl.sim.failures import Failures
+from simfl.sim.occasions import Failures
 from simfl.sim.server.settings import Stop
 from tests.sim.plain_server import INF, Member, PlainServer
 from tests.sim.sim_world import FakeCoordinator, Sessions, make, make_fleet
