@@ -11,6 +11,6 @@
 as it stands.  Of a fork, `stages` are its scenarios and `policies` those of each round; `criteria`
 are what models were judged by.  `file_descriptions` tells people what each file holds, and
 `provenance_keys` what `provenance.json` does; `json_files` are read and written whole, and what
-stands in them is of `json_kinds`, in scenarios of `scenario_kinds`.  What users name is written
-`outside` of such folders.
+stands in them and in scenarios is of certain `kinds`.  What users name is written `outside` of such
+folders.
 """

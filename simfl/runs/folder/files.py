@@ -9,6 +9,7 @@ from typing import Any
 from simfl.errors import InputError
 from simfl.runs.folder.folder import PROVENANCE, SCENARIO, SUMMARY, is_finished, resuming
 from simfl.runs.folder.json_files import read_json
+from simfl.runs.folder.kinds import require_sound
 from simfl.runs.folder.lock import is_locked
 
 
@@ -48,7 +49,6 @@ class RunFiles:
         Raises:
             InputError: it can't be read, is none, or something in it is not what it should be.
         """
-        from simfl.runs.folder.scenario_kinds import require_sound
         from simfl.scenario.language.yaml import read_yaml
 
         path = self.folder / SCENARIO

@@ -9,7 +9,7 @@ from typing import Any
 from simfl.core.files import write_output
 from simfl.errors import InputError
 from simfl.runs.folder.folder import PROVENANCE, SUMMARY
-from simfl.runs.folder.json_kinds import IN_EVERY_PROVENANCE, OF_PROVENANCE, OF_SUMMARY
+from simfl.runs.folder.kinds import require_sound_json
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -43,7 +43,8 @@ _CURES = {
 }
 """What may be done about a damaged file."""
 
-_KINDS = {SUMMARY: OF_SUMMARY, PROVENANCE: OF_PROVENANCE}
+_IN_EVERY_PROVENANCE = ("variant", "seed", "time_only", "device", "scenario_sha256")
+"""What each run's provenance has, however old."""
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -62,9 +63,7 @@ def read_json(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is damaged: {error}{cure}") from None
     if not isinstance(content, dict):
         raise InputError(f"{path}:1: is no JSON object")
-    for name, is_sound in _KINDS.get(path.name, {}).items():
-        if name in content and not is_sound(content[name]):
-            raise InputError(f"{path} is damaged: {name!r} is not what it should be{cure}")
+    require_sound_json(content, path, cure)
     return content
 
 
@@ -75,6 +74,6 @@ def read_provenance(folder: Path) -> dict[str, Any]:
         InputError: it is missing or damaged.
     """
     provenance = {"forks": [], **read_json(folder / PROVENANCE)}
-    if missing := [name for name in IN_EVERY_PROVENANCE if name not in provenance]:
+    if missing := [name for name in _IN_EVERY_PROVENANCE if name not in provenance]:
         raise InputError(f"{folder / PROVENANCE} is damaged: it has no {missing[0]!r}")
     return provenance
