@@ -46,8 +46,7 @@ def changed(recorded: Mapping[str, Any], scenario: Scenario) -> list[str]:
         recorded: the run's provenance; one that is older than these digests says nothing.
         scenario: of the run.
     """
-    then = recorded.get("files")
-    if not isinstance(then, Mapping):
+    if not (then := recorded.get("files")):
         return []
     now = contents(scenario)
     return [name for name in now if name in then and then[name] != now[name]]

@@ -79,8 +79,7 @@ class RunFiles:
     @cached_property
     def contents(self) -> dict[str, str]:
         """Digests of the files that its scenario names, by name (older runs: nothing)."""
-        files = self.provenance.get("files")
-        return {} if not isinstance(files, dict) else {k: str(v) for k, v in files.items()}
+        return dict(self.provenance.get("files", {}))
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -111,7 +110,7 @@ class RunFiles:
     def failure(self) -> str:
         """In which round it failed, and by what ("": it did not, or goes on)."""
         failed = self.provenance.get("failed")
-        if self.finished or not isinstance(failed, dict):
+        if self.finished or failed is None:
             return ""
         return f"in round {failed.get('round')}: {failed.get('error')}"
 

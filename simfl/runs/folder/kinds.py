@@ -57,6 +57,10 @@ def _is_part(value: Any) -> bool:
     )
 
 
+def _is_fork(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("at_s"), float)
+
+
 _TEXT, _BOOLEAN = _Kind("text", _is(str)), _Kind("true or false", _is(bool))
 _LIST, _MAPPING = _Kind("a list", _is(list)), _Kind("a mapping", _is(dict))
 _NUMBER = _Kind("a number", _is_number)
@@ -115,11 +119,19 @@ _OF_JSON: Mapping[str, _Kinds] = {
         ("device",): _TEXT,
         ("scenario_sha256",): _TEXT,
         ("forks",): _LIST,
-        ("forks", ANY): _MAPPING,
-        ("forks", ANY, "at_s"): _Kind("a number of seconds", _is(float)),
+        ("forks", ANY): _Kind("a mapping with a number `at_s`", _is_fork),
         ("log",): _TEXT,
         ("host_s",): _NUMBER,
         ("factors",): _MAPPING,
+        ("place",): _INTEGER,
+        ("study",): _MAPPING,
+        ("study", "variants"): _LIST,
+        ("study", "variants", ANY): _TEXT,
+        ("study", "seeds"): _LIST,
+        ("study", "seeds", ANY): _INTEGER,
+        ("files",): _MAPPING,
+        ("files", ANY): _TEXT,
+        ("failed",): _MAPPING,
         ("assumed",): _LIST,
         ("cautions",): _LIST,
         ("unpowered",): _LIST,

@@ -86,7 +86,7 @@ class RunTables(RunFiles):
 
     def _participations(self, summary: dict[str, Any]) -> int | None:
         counts = summary.get("participations")
-        return sum(counts.values()) if isinstance(counts, dict) and self.log != "none" else None
+        return None if counts is None or self.log == "none" else sum(counts.values())
 
     def _table(
         self, file: str, row: type, of: Callable[[dict[str, Any]], int | None]

@@ -85,15 +85,9 @@ def unbegun(runs: Iterable[RunResult]) -> list[Path]:
 
 
 def _study(run: RunResult) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return the variants and seeds that were asked for together with a run."""
-    study = run.provenance.get("study")
-    if not isinstance(study, dict):  # it is older
-        return (), ()
-    variants, seeds = (study.get(key) or [] for key in ("variants", "seeds"))
-    if not (isinstance(variants, list) and isinstance(seeds, list)):
-        return (), ()
-    names = tuple(name for name in variants if isinstance(name, str))
-    return names, tuple(seed for seed in seeds if isinstance(seed, int))
+    """Return the variants and seeds that were asked for together with a run (older ones: none)."""
+    study = run.provenance.get("study", {})
+    return tuple(study.get("variants", ())), tuple(study.get("seeds", ()))
 
 
 def _as_seen(folder: Path) -> Path:
@@ -150,7 +144,6 @@ def study_order(folder: Path) -> tuple[Any, ...]:
         written = read_json(folder / PROVENANCE)
     except InputError:  # told when it is asked for
         written = {}
-    place, seed = (n if isinstance(n := written.get(k), int) else 0 for k in ("place", "seed"))
-    forks = len(f) if isinstance(f := written.get("forks"), list) else 0
+    place, forks = written.get("place", 0), len(written.get("forks", ()))
     variant = [natural(part) for part in folder.parent.parts]
-    return variant[:-1], place, forks, variant, seed, folder
+    return variant[:-1], place, forks, variant, written.get("seed", 0), folder
