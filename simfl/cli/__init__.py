@@ -16,9 +16,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     import os
     import sys
 
-    from simfl.cli._encoding import print_anywhere
     from simfl.cli._signals import Interruptions
-    from simfl.cli._streams import replace_closed
+    from simfl.cli._streams import print_anywhere, replace_closed
     from simfl.core.machine.blas import limit_threads
     from simfl.core.machine.garbage import few_collections
 

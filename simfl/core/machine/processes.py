@@ -11,11 +11,12 @@ import multiprocessing
 import pickle
 import signal
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from multiprocessing import resource_tracker
+from multiprocessing import resource_tracker, util
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
@@ -24,11 +25,14 @@ from types import ModuleType
 from simfl.core.arguments import called
 from simfl.core.machine.blas import limited_threads
 from simfl.core.machine.memory import is_short_of_threads
-from simfl.core.machine.sockets import keep_names_short
 from simfl.errors import RunError, SimflError
 
 _PRELOADED = ("simfl.runs.run_jobs", "simfl.core.machine.start_server")
 _WITH_TORCH = ("torch", "simfl.training.local", "simfl.training.evaluate")
+_LONGEST = 103
+"""Characters that the name of a socket may have, on macOS; 107 on Linux."""
+_ADDED = len("/pymp-12345678/listener-12345678")
+"""What Python adds to the folder for temporary files."""
 
 
 def context(needs_torch: bool = True) -> BaseContext:
@@ -65,7 +69,7 @@ def started(
         RunError: the machine has no room for another process.
     """
     try:
-        keep_names_short()
+        _keep_names_of_sockets_short()
         try:
             return _started(context(needs_torch), target, name, daemon, with_main)
         except ChildProcessError:  # this one was forked off a process that has such a server
@@ -105,6 +109,21 @@ def _started(
     finally:
         far.close()
     return near, process
+
+
+def _keep_names_of_sockets_short() -> None:
+    """Have sockets put into ``/tmp`` if the folder for temporary files has too long a name.
+
+    As clusters have them.  It is done before this process has the first socket, or has no effect.
+    """
+    folder = tempfile.gettempdir()
+    if len(folder) + _ADDED <= _LONGEST:
+        return
+    tempfile.tempdir = "/tmp"
+    try:
+        util.get_temp_dir()  # makes the folder of this process's sockets, and remembers it
+    finally:
+        tempfile.tempdir = folder
 
 
 def begin_thread(target: Callable[..., None], *args: object) -> None:

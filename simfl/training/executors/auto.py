@@ -6,8 +6,9 @@ are dismissed again.
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import Field, PrivateAttr
@@ -21,7 +22,6 @@ from simfl.core.work import OrderBatch, WorkOrder, WorkResult
 from simfl.errors import RunError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.inline import Inline
-from simfl.training.executors.pace import Pace
 from simfl.training.executors.processes import Processes
 from simfl.training.executors.sums import Sum
 
@@ -61,6 +61,35 @@ def sharing(count: int) -> Iterator[None]:
         allow(before)
 
 
+@dataclass
+class _Pace:
+    """Host seconds of training, but for the first call, in which everything gets ready.
+
+    Whether workers are a help is seen, not reckoned: what models take to travel, a sum to be made,
+    and other programs on the machine are all in it.
+
+    Attributes:
+        calls: all of them.
+        seconds: of those after the first.
+        steps: that these made.
+    """
+
+    calls: int = 0
+    seconds: float = 0.0
+    steps: int = 0
+
+    def learn(self, seconds: float, results: Iterable[WorkResult]) -> None:
+        """Take note of a call that took so long, and what came of it."""
+        self.calls += 1
+        if self.calls > 1:
+            self.seconds += seconds
+            self.steps += sum(result.steps for result in results)
+
+    def is_slower_than(self, other: "_Pace") -> bool:
+        """Return whether a step took longer than one of `other`, if both are known."""
+        return self.seconds * other.steps > other.seconds * self.steps
+
+
 @executors.register("auto")
 class Auto(Executor):
     """Train here, and on every free core too once it takes long; the results are `inline`'s."""
@@ -74,8 +103,8 @@ class Auto(Executor):
     _spent_s: float = PrivateAttr(0.0)
     _calls: int = PrivateAttr(0)
     _may_hire: bool = PrivateAttr(False)
-    _pace_alone: Pace = PrivateAttr(default_factory=Pace)
-    _pace_together: Pace = PrivateAttr(default_factory=Pace)
+    _pace_alone: _Pace = PrivateAttr(default_factory=_Pace)
+    _pace_together: _Pace = PrivateAttr(default_factory=_Pace)
 
     @override
     def start(self, task: "Task") -> None:
@@ -83,7 +112,7 @@ class Auto(Executor):
         super().start(task)
         self._alone.start(task)
         self._spent_s, self._calls, self._may_hire = 0.0, 0, task.device == "cpu"
-        self._pace_alone, self._pace_together = Pace(), Pace()
+        self._pace_alone, self._pace_together = _Pace(), _Pace()
 
     @property
     @override
@@ -138,7 +167,7 @@ class Auto(Executor):
         together = self._pace_together
         if together.seconds > TRIAL_S and together.is_slower_than(self._pace_alone):
             _LOG.info("training goes on in this process alone: workers make it no faster")
-            self._may_hire, self._pace_together = False, Pace()
+            self._may_hire, self._pace_together = False, _Pace()
             self._dismiss()
         free = _allowed or cores()
         count = min(self.workers or free, free)
@@ -164,7 +193,7 @@ class Auto(Executor):
             self._may_hire = False
             _LOG.warning("training goes on in this process alone: %s", error)
         else:
-            self._team, self._pace_together = team, Pace()
+            self._team, self._pace_together = team, _Pace()
             return_freed_memory()  # they need it now
 
     def _dismiss(self) -> None:
