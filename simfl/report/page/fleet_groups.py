@@ -49,11 +49,11 @@ def by_group(run: RunResult) -> tuple[str, Table] | None:
 
 def group_cell(run: RunResult, name: Cell) -> Cell:
     """Return the cell that names a group, which says how its devices attack, if they do."""
-    attack = run.attacks.get(name.text, "")
-    if not attack:
-        return name
-    first = run.attacks_from[name.text]
-    return replace(name, more=f"attackers: {attack}{f' from round {first}' * (first > 1)}")
+    for group in run.fleet:
+        if group.name == name.text and group.attack:
+            since = f" from round {group.attack_from}" if group.attack_from > 1 else ""
+            return replace(name, more=f"attackers: {group.attack}{since}")
+    return name
 
 
 def _count(number: int) -> Cell:

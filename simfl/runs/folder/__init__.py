@@ -7,10 +7,10 @@
 - the `summary` is folded along, with `measures` over the rounds;
 - `checkpoint` keeps what a replay can't make again.
 
-`files` reads those that say what a run is, `run_tables` its `tables` too, and `records` all of it
-as it stands.  Of a fork, `stages` are its scenarios and `policies` those of each round; `criteria`
-are what models were judged by.  `file_descriptions` tells people what each file holds, and
-`provenance_keys` what `provenance.json` does; `json_files` are read and written whole, and what
-stands in them and in scenarios is of certain `kinds`.  What users name is written `outside` of such
-folders.
+`files` reads those that say what a run is, and what is `written` in its scenario, `run_tables` its
+`tables` too, and `records` all of it as it stands.  Of a fork, `stages` are its scenarios and
+`policies` those of each round; `criteria` are what models were judged by.  `file_descriptions`
+tells people what each file holds, and `provenance_keys` what `provenance.json` does; `json_files`
+are read and written whole, and what stands in them and in scenarios is of certain `kinds`.  What
+users name is written `outside` of such folders.
 """

@@ -6,7 +6,7 @@ from typing import Any
 
 from simfl.components.losses.base import Loss, losses
 from simfl.components.metrics.base import QualityMetric, quality_metrics
-from simfl.runs.folder.files import component_name, value_at
+from simfl.runs.folder.written import component_name, value_at
 from simfl.scenario.criteria import Criteria, Criterion
 
 

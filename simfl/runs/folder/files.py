@@ -1,6 +1,5 @@
 """The files of a run's folder that say what it is, and how far it is."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +10,7 @@ from simfl.runs.folder.folder import PROVENANCE, SCENARIO, SUMMARY, is_finished,
 from simfl.runs.folder.json_files import read_json
 from simfl.runs.folder.kinds import require_sound
 from simfl.runs.folder.lock import is_locked
+from simfl.runs.folder.written import WrittenGroup, component_name, value_at, written_groups
 
 
 @dataclass(frozen=True)
@@ -161,18 +161,13 @@ class RunFiles:
     @property
     def powered(self) -> bool:
         """What `Experiment.powered` was; folders older than the word have the fleet."""
-        fleet = self.scenario.get("fleet", [])
-        return bool(self.provenance.get("powered", len(self._without_power()) < len(fleet)))
+        return bool(self.provenance.get("powered", any(group.powered for group in self.fleet)))
 
     @property
     def unpowered(self) -> list[str]:
         """What `Experiment.unpowered` was; folders older than the word have the fleet."""
-        silent = self._without_power() if self.powered else []
+        silent = [group.name for group in self.fleet if self.powered and not group.powered]
         return list(self.provenance.get("unpowered", silent))
-
-    def _without_power(self) -> list[str]:
-        fleet, names = self.scenario.get("fleet", []), [name for name, _ in self.groups]
-        return [name for name, g in zip(names, fleet, strict=False) if g.get("power") is None]
 
     @property
     def factors(self) -> dict[str, Any]:
@@ -183,13 +178,14 @@ class RunFiles:
         return dict(self.provenance.get("factors", {}))
 
     @cached_property
+    def fleet(self) -> list[WrittenGroup]:
+        """The fleet's groups."""
+        return list(written_groups(self.scenario))
+
+    @cached_property
     def groups(self) -> list[tuple[str, int]]:
-        """The fleet's groups: name, and id of the first device."""
-        groups, first = [], 0
-        for index, group in enumerate(self.scenario.get("fleet", [])):
-            groups.append((str(group.get("name", f"group-{index}")), first))
-            first += int(group.get("count") or 0)
-        return groups
+        """The same: name, and id of the first device."""
+        return [(group.name, group.first) for group in self.fleet]
 
     @cached_property
     def client_names(self) -> list[str]:
@@ -208,26 +204,17 @@ class RunFiles:
     @cached_property
     def attacks(self) -> dict[str, str]:
         """How the devices of those groups of the fleet attack that do, by their names."""
-        written = [component_name(group.get("attack")) for group in self.scenario.get("fleet", [])]
-        return {name: how for (name, _), how in zip(self.groups, written, strict=True) if how}
-
-    @cached_property
-    def attacks_from(self) -> dict[str, int]:
-        """The rounds in which these begin to, by the same names."""
-        fleet = zip(self.groups, self.scenario.get("fleet", []), strict=True)
-        written = {name: value_at(group, "attack", "from_round") for (name, _), group in fleet}
-        return {name: written[name] or 1 for name in self.attacks}
+        return {group.name: group.attack for group in self.fleet if group.attack}
 
     def attack_in(self, round_: int, group: str) -> str:
         """Return how the devices of a group attack in a round ("": they don't, or not yet)."""
-        how = self.attacks.get(group, "")
-        return how if how and round_ >= self.attacks_from[group] else ""
+        begun = (own.name == group and round_ >= own.attack_from for own in self.fleet)
+        return self.attacks.get(group, "") if any(begun) else ""
 
     @property
     def attackers(self) -> int:
         """How many devices attack."""
-        fleet = self.scenario.get("fleet", [])
-        return sum(int(group.get("count") or 0) for group in fleet if group.get("attack"))
+        return sum(group.count for group in self.fleet if group.attack)
 
     @cached_property
     def targets(self) -> list[float]:
@@ -241,17 +228,3 @@ class RunFiles:
         """How many rounds it is to have at most (None: the scenario does not count them)."""
         planned = self.written("rounds", "stop", "rounds")
         return planned if isinstance(planned, int) else None
-
-
-def value_at(scenario: Mapping[str, Any], *path: str) -> Any:
-    """Return what plain data have at a path (None: nothing, or no mapping on the way)."""
-    value: Any = scenario
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
-def component_name(written: Any) -> str:
-    """Return the name of a component as scenarios have it: alone, or with options beside it."""
-    name = written.get("name") if isinstance(written, dict) else written
-    return name if isinstance(name, str) else ""

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from simfl.errors import InputError
-from simfl.runs.folder.files import component_name, value_at
 from simfl.runs.folder.folder import SCENARIO, event_log, logged, past_names
 from simfl.runs.folder.kinds import require_sound
+from simfl.runs.folder.written import component_name, value_at
 from simfl.scenario.language.yaml import read_yaml
 
 _Row = Mapping[str, Any]

@@ -114,6 +114,5 @@ class RunTables(RunFiles):
     @cached_property
     def devices(self) -> int:
         """How many devices the fleet has."""
-        counts = [int(group.get("count") or 0) for group in self.scenario.get("fleet", [])]
         ids = self.client_rows["client"]
-        return max(sum(counts), int(ids.max()) + 1 if len(ids) else 0)
+        return max(sum(group.count for group in self.fleet), int(ids.max()) + 1 if len(ids) else 0)

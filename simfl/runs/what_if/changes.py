@@ -17,8 +17,8 @@ from simfl.core.units import (
     parse_quantity,
 )
 from simfl.errors import InputError, UnitError
-from simfl.runs.folder.files import component_name
 from simfl.runs.folder.folder import SCENARIO
+from simfl.runs.folder.written import component_name
 from simfl.runs.results.result import RunResult
 from simfl.scenario.language.place import as_written
 from simfl.sim.policies.base import RoundPolicy, policies
