@@ -1,7 +1,6 @@
 """The door between virtual time and execution: who answers the server's questions.
 
-Each is a `base` with a `ledger`: `time_only` trains nothing, `flower` leaves that to Flower
-and its `flower_clients`.
+Each is a `base` with a `ledger`: `time_only` trains nothing, `flower` leaves that to Flower.
 Before one of them takes over in a resumed run, `replaying` repeats a log.  `training` trains, with
 
 - `computing`, which has orders computed from `model_versions`, and from what is each client's own:

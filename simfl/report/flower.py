@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simfl.coordinators.flower_clients import ClientFn
+from simfl.coordinators.flower.by_messages import Start
 from simfl.core.types import Ids
 from simfl.core.words import numbered
 from simfl.errors import InputError
@@ -30,12 +30,18 @@ PLACEHOLDERS = {
 
 def run_flower(
     scenario: str | Path | Mapping[str, Any],
-    client_fn: ClientFn,
+    client_fn: Callable[..., Any],
     strategy: Callable[[], Any],
     samples: int | Sequence[int],
     out: str | Path | None = None,
     flops_per_sample: int = 0,
     overwrite: bool = False,
+    *,
+    initial_arrays: Any = None,
+    train_config: Mapping[str, Any] | None = None,
+    evaluate_config: Mapping[str, Any] | None = None,
+    evaluate_fn: Callable[[int, Any], Any] | None = None,
+    run_config: Mapping[str, Any] | None = None,
 ) -> Results:
     """Run every variant and seed of `scenario`, the model and its training being Flower's.
 
@@ -47,13 +53,20 @@ def run_flower(
 
     Args:
         scenario: a file, or plain data.
-        client_fn: ``client_fn(context)`` -> a Flower client; ``context.node_config`` has
-            ``partition-id``, the device, and ``num-partitions``.
-        strategy: returns a fresh Flower strategy.
+        client_fn: a `ClientApp`, or, for strategies of ``flwr.server``, ``client_fn(context)`` -> a
+            Flower client; ``context.node_config`` has ``partition-id``, the device, and
+            ``num-partitions``.
+        strategy: returns a fresh Flower strategy, of ``flwr.serverapp`` or ``flwr.server``.
         samples: how many each client trains on, for how long that takes.
         out: the folder of run folders (None: ``runs/NAME``).
         flops_per_sample: of training, where devices compute in FLOP/s.
         overwrite: replace what is in the run folders.
+        initial_arrays: an `ArrayRecord`; this and the next three are what a strategy of
+            ``flwr.serverapp`` is given by its own `start`.
+        train_config: what clients are told for training.
+        evaluate_config: and for evaluation.
+        evaluate_fn: ``evaluate_fn(round, arrays)`` -> a `MetricRecord`, or None.
+        run_config: ``context.run_config`` of clients.
 
     Raises:
         InputError: the scenario can't be run, or Flower is not installed.
@@ -67,6 +80,7 @@ def run_flower(
             f"`strategy` must be a function that returns a fresh one for each run, such as "
             f"`lambda: {kind}(...)`; got a {kind}"
         )
+    start = Start(initial_arrays, train_config, evaluate_config, evaluate_fn)
     planned = []
     for job in jobs(_document(scenario), folder_called(out)):
         refuse_beyond(job.scenario)
@@ -74,7 +88,8 @@ def run_flower(
         if not overwrite:
             refuse_run(job.folder, "give `overwrite` or another `out`")
         held = _held(samples, job.scenario.devices)
-        planned.append((job, Flower(client_fn, strategy, held, flops_per_sample)))
+        own = Flower(client_fn, strategy, held, flops_per_sample, run_config or {}, start)
+        planned.append((job, own))
     options = Options(executor="inline")
     return Results(
         [run_one(job, options, build=partial(FlowerBuilder, flower=own)) for job, own in planned]

@@ -1,6 +1,6 @@
 """What a run is made of whose model and training are Flower's (``simfl[flower]``)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,8 +14,13 @@ from simfl.components.aggregators.base import aggregators
 from simfl.components.datasets.clients import ClientData, Cohort, Samples
 from simfl.components.selectors.base import selectors
 from simfl.coordinators.base import BaseCoordinator, Choosing
-from simfl.coordinators.flower import FlowerCoordinator
-from simfl.coordinators.flower_clients import ClientFn, FlowerClients, users
+from simfl.coordinators.flower.by_messages import ByMessages, Start
+from simfl.coordinators.flower.by_methods import ByMethods
+from simfl.coordinators.flower.clients import FlowerClients, contexts
+from simfl.coordinators.flower.coordinator import FlowerCoordinator
+from simfl.coordinators.flower.grid import AppClients
+from simfl.coordinators.flower.interface import FlowerInterface
+from simfl.coordinators.flower.users import users
 from simfl.core.types import Ids
 from simfl.core.work import FORWARD_UNITS
 from simfl.errors import InputError
@@ -33,16 +38,54 @@ class Flower:
     """What the user brings; see `simfl.run_flower`.
 
     Attributes:
-        client_fn: makes a client.
+        clients: a function that makes a client, or a `ClientApp`.
         strategy: makes a strategy.
         samples: `(devices,)` how many each client trains on.
         flops_per_sample: of training.
+        run_config: what clients read as ``context.run_config``.
+        start: what a strategy of messages is started with.
     """
 
-    client_fn: ClientFn
+    clients: Callable[..., Any]
     strategy: Callable[[], Any]
     samples: Ids
     flops_per_sample: int
+    run_config: Mapping[str, Any]
+    start: Start
+
+    def interface(self, count: int) -> FlowerInterface:
+        """Return a fresh strategy and its `count` clients, to be asked as its kind wants it.
+
+        Raises:
+            ComponentError: what makes it raises, or makes none.
+            InputError: the clients are not of its kind, or it can't be started with this.
+        """
+        with users("what makes the strategy"):
+            strategy = self.strategy()
+            by_messages = hasattr(strategy, "configure_train")
+            if not by_messages and not hasattr(strategy, "configure_fit"):
+                kind = type(strategy).__name__
+                raise TypeError(f"it must return a Flower strategy, not a {kind}")
+        own = contexts(count, self.run_config)
+        is_app = hasattr(self.clients, "train")
+        if by_messages:
+            if not is_app:
+                raise InputError(
+                    "a strategy of flwr.serverapp sends messages to a ClientApp; of a function "
+                    "that makes clients, `ClientApp(client_fn)` makes one"
+                )
+            return ByMessages(strategy, AppClients(self.clients, own), self.start)
+        if is_app:
+            raise InputError(
+                "a strategy of flwr.server asks clients that a function makes, not a ClientApp; "
+                "flwr.serverapp.strategy has those that do"
+            )
+        if self.start != Start():
+            raise InputError(
+                "`initial_arrays`, `train_config`, `evaluate_config` and `evaluate_fn` start a "
+                "strategy of flwr.serverapp; this one, of flwr.server, has its own options for them"
+            )
+        return ByMethods(strategy, FlowerClients(self.clients, own), count)
 
 
 class FlowerBuilder(Builder):
@@ -77,7 +120,9 @@ class FlowerBuilder(Builder):
     @override
     def model(self) -> ModelFacts:
         """Bytes are those of Flower's parameters, which are 4 each to the clock."""
-        sizes = [-(-array.nbytes // 4) for array in self._flowers.arrays]
+        model = self._asked.model
+        arrays = model.values() if isinstance(model, Mapping) else model
+        sizes = [-(-array.nbytes // 4) for array in arrays]
         return ModelFacts(
             parameters=sum(sizes),
             tensors=tuple(sizes),
@@ -91,20 +136,12 @@ class FlowerBuilder(Builder):
         )
 
     @cached_property
-    def _flowers(self) -> FlowerCoordinator:
-        count = self.scenario.devices
-        clients = FlowerClients(self._flower.client_fn, count)
-        choosing = Choosing(self.scenario.selection.fresh(), self.seeds)
-        with users("what makes the strategy"):
-            strategy = self._flower.strategy()
-            if not hasattr(strategy, "configure_fit"):
-                kind = type(strategy).__name__
-                raise TypeError(f"it must return a Flower strategy, not a {kind}")
-        return FlowerCoordinator(choosing, strategy, clients, count)
+    def _asked(self) -> FlowerInterface:
+        return self._flower.interface(self.scenario.devices)
 
     @override
     def _trainer(self, choosing: Choosing) -> BaseCoordinator:
-        return self._flowers
+        return FlowerCoordinator(choosing, self._asked, self.scenario.devices)
 
 
 def refuse_beyond(scenario: Scenario) -> None:

@@ -1,21 +1,30 @@
-"""Flower's view of simfl's clients: what a strategy is given to ask, and who trains for it."""
+"""Simulated clients as ``flwr.server`` sees them: what a strategy is given to ask."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from simfl.core.extras import extra
-from simfl.errors import ComponentError, RunError
+from simfl.coordinators.flower.users import flower, users
+from simfl.errors import RunError
 
 ClientFn = Callable[[Any], Any]
 """``client_fn(context)`` -> a Flower client, as for Flower's own `ClientApp`."""
 
 
-def flower(module: str) -> Any:
-    """Return a module of Flower."""
-    return extra(f"flwr.{module}", "flower", "running Flower's strategies")
+def contexts(count: int, run_config: Mapping[str, Any]) -> list[Any]:
+    """Return a Flower `Context` for each client, which it keeps from round to round."""
+    common, app = flower("common"), flower("app")
+    return [
+        common.Context(
+            run_id=0,
+            node_id=number,
+            node_config={"partition-id": number, "num-partitions": count},
+            state=app.RecordDict(),
+            run_config=dict(run_config),
+        )
+        for number in range(count)
+    ]
 
 
 class FlowerClients:
@@ -23,22 +32,12 @@ class FlowerClients:
 
     Args:
         client_fn: makes one.
-        count: how many there are.
+        contexts: one each.
     """
 
-    def __init__(self, client_fn: ClientFn, count: int) -> None:
+    def __init__(self, client_fn: ClientFn, contexts: Sequence[Any]) -> None:
         self._make = client_fn
-        common, app = flower("common"), flower("app")
-        self._contexts = [
-            common.Context(
-                run_id=0,
-                node_id=number,
-                node_config={"partition-id": number, "num-partitions": count},
-                state=app.RecordDict(),
-                run_config={},
-            )
-            for number in range(count)
-        ]
+        self._contexts = contexts
 
     def __call__(self, number: int) -> Any:
         """Return a Flower `Client`.
@@ -106,23 +105,3 @@ def manager(proxies: Mapping[int, Any]) -> Any:
             return [fit[place] for place in sorted(drawn)]
 
     return Manager()
-
-
-@contextmanager
-def users(what: str) -> Iterator[None]:
-    """Tell what users' code raises, or what it returns that can't be read, as theirs.
-
-    Raises:
-        ComponentError: it did.
-    """
-    try:
-        yield
-    except ComponentError:
-        raise
-    except Exception as error:
-        raise ComponentError(f"{what}: {described(error)}") from error
-
-
-def described(error: BaseException) -> str:
-    """Return what users' code raised, as messages tell it."""
-    return f"{type(error).__name__}: {error}"
