@@ -18,8 +18,10 @@ from simfl.core.component import decided_by_options
 from simfl.core.machine.memory import require_memory
 from simfl.core.types import Floats, Ids, Rng
 
-_MEASURED = 128
-"""Clients whose distances are measured, or summed, at once."""
+_ROWS, _COLUMNS = 128, 1024
+"""Clients whose distances from how many others are measured at once."""
+_SUMMED = 16
+"""Clients whose distances are summed at once."""
 
 
 def cover(distance: Floats, k: int, candidates: Ids, counted: Ids | None = None) -> list[int]:
@@ -57,8 +59,8 @@ def _sums(distance: Floats, rows: Ids, columns: Ids) -> Floats:
     """Return `(r,)` the sums of rows of `distance` over some columns, a few at a time."""
     chosen = np.isin(np.arange(len(distance)), columns)
     sums = np.empty(len(rows))
-    for start in range(0, len(rows), _MEASURED):
-        part = slice(start, start + _MEASURED)
+    for start in range(0, len(rows), _SUMMED):
+        part = slice(start, start + _SUMMED)
         sums[part] = np.where(chosen, distance[rows[part]], 0.0).sum(axis=1)
     return sums
 
@@ -164,12 +166,14 @@ class DivFl(Selector):
         known = np.flatnonzero(present(self._vectors, len(matrix)))
         changed = np.intersect1d(clients, known)
         left = np.concatenate([changed, np.setdiff1d(known, changed)])
-        # A few at a time, each pair once: what they need stays in the processor's cache.
-        for start in range(0, len(changed), _MEASURED):
-            rows, columns = changed[start : start + _MEASURED], left[start:]
-            part = distances(self._vectors[rows], self._vectors[columns], "L2")
-            matrix[np.ix_(rows, columns)] = part
-            matrix[np.ix_(columns, rows)] = part.T
+        # A block at a time, each pair once: what they need stays in the processor's cache.
+        for start in range(0, len(changed), _ROWS):
+            rows = changed[start : start + _ROWS]
+            for first in range(start, len(left), _COLUMNS):
+                columns = left[first : first + _COLUMNS]
+                part = distances(self._vectors[rows], self._vectors[columns], "L2")
+                matrix[np.ix_(rows, columns)] = part
+                matrix[np.ix_(columns, rows)] = part.T
 
     @override
     def state_dict(self) -> dict[str, Any]:
