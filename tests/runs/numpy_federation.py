@@ -241,6 +241,9 @@ class Federation:
         if name == "fedbuff":
             discounts = [(1 + work.staleness) ** -options["exponent"] for work in works]
             return self.model + (weights * discounts) @ updates
+        if name == "refl":  # relative to the fresh ones' mean, as it is defined
+            shares = self._shares_of_stale(works, updates) * weights
+            return self.model + shares @ updates / shares.sum()
         if name == "fedasync":
             return self._mixed(works)
         if name == "fedat":
@@ -294,6 +297,17 @@ class Federation:
         others = max(len(updates) - self._options["byzantine"] - 2, 1)
         scores = [sum(sorted(np.delete(row, i))[:others]) for i, row in enumerate(apart)]
         return updates[np.argsort(scores, kind="stable")[: self._options["keep"]]].mean(axis=0)
+
+    def _shares_of_stale(self, works: Sequence[Work], updates: Floats) -> Floats:
+        staleness, beta = np.array([work.staleness for work in works]), self._options["beta"]
+        fresh = staleness == 0
+        damped = (1 - beta) / (1 + staleness)
+        if fresh.any() and not fresh.all():
+            n, mean = fresh.sum(), updates[fresh].mean(axis=0)
+            moved = np.linalg.norm((updates + n * mean) / (n + 1) - mean, axis=1) ** 2
+            far = moved / np.linalg.norm(mean) ** 2
+            damped += beta * (1 - np.exp(-far / far[~fresh].max()))
+        return np.where(fresh, 1.0, damped)
 
     def _mixed(self, works: Sequence[Work]) -> Floats:
         model, a, b = self.model, self._options["a"], self._options["b"]

@@ -115,6 +115,10 @@ CASES: dict[str, dict[str, Any]] = {
         "aggregation": {"name": "qfedavg", "q": 0.5, "weighting": "uniform"},
         "policy": CARRY,
     },
+    "refl, carried": {
+        "aggregation": {"name": "refl", "beta": 0.6, "weighting": "uniform"},
+        "policy": CARRY,
+    },
     "krum": {"aggregation": {"name": "krum", "byzantine": 1, "keep": 1}},
     "krum, carried": {
         "aggregation": {"name": "krum", "byzantine": 1, "keep": 3},
