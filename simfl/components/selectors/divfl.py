@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
@@ -18,13 +19,16 @@ from simfl.core.component import decided_by_options
 from simfl.core.machine.memory import require_memory
 from simfl.core.types import Floats, Ids, Rng
 
+Distances = NDArray[np.floating[Any]]
+"""Kept in single precision, as the vectors are; sums of them are float64."""
+_FARTHEST = float(np.finfo(np.float32).max)
 _ROWS, _COLUMNS = 128, 1024
 """Clients whose distances from how many others are measured at once."""
 _SUMMED = 16
 """Clients whose distances are summed at once."""
 
 
-def cover(distance: Floats, k: int, candidates: Ids, counted: Ids | None = None) -> list[int]:
+def cover(distance: Distances, k: int, candidates: Ids, counted: Ids | None = None) -> list[int]:
     """Return `k` candidates, greedily minimising the sum of clients' distances to the nearest.
 
     Lazy greedy (Minoux, 1978): what a candidate could still gain only shrinks, so most need not be
@@ -55,13 +59,14 @@ def cover(distance: Floats, k: int, candidates: Ids, counted: Ids | None = None)
     return chosen
 
 
-def _sums(distance: Floats, rows: Ids, columns: Ids) -> Floats:
+def _sums(distance: Distances, rows: Ids, columns: Ids) -> Floats:
     """Return `(r,)` the sums of rows of `distance` over some columns, a few at a time."""
     chosen = np.isin(np.arange(len(distance)), columns)
     sums = np.empty(len(rows))
     for start in range(0, len(rows), _SUMMED):
         part = slice(start, start + _SUMMED)
-        sums[part] = np.where(chosen, distance[rows[part]], 0.0).sum(axis=1)
+        counted = np.where(chosen, distance[rows[part]], 0.0)
+        sums[part] = counted.sum(axis=1, dtype=np.float64)
     return sums
 
 
@@ -76,7 +81,8 @@ class DivFl(Selector):
     Cost: `refresh: participants` (no-overhead variant) a gradient (pass and model up) of everybody
     once, then of the participants; `everybody` of all available clients in each round.  With
     `vectors: update` it is a local training instead, and nothing beyond their updates for
-    participants.  Server: O(k N p) per round for new distances, about O(N^2) per choice.
+    participants.  Server: O(k N p) per round for new distances, about O(N^2) per choice; 4 bytes
+    of memory per pair.
     """
 
     needs_training: ClassVar[bool] = True
@@ -89,7 +95,7 @@ class DivFl(Selector):
     )
 
     _vectors: Vectors | None = PrivateAttr(default=None)
-    _distances: Floats | None = PrivateAttr(default=None)
+    _distances: Distances | None = PrivateAttr(default=None)
 
     @decided_by_options
     def needs_updates(self) -> bool:
@@ -146,11 +152,11 @@ class DivFl(Selector):
         if self._distances is not None:
             self._measure(self._matrix(n), clients)
 
-    def _matrix(self, n: int) -> Floats:
+    def _matrix(self, n: int) -> Distances:
         """Return the distances `(n, n)`, 0 where unknown; changed whenever vectors are renewed."""
         if self._distances is None or len(self._distances) < n:
             self._require_memory(n)
-            self._distances = np.zeros((n, n))
+            self._distances = np.zeros((n, n), dtype=np.float32)
             self._measure(self._distances, np.arange(n))
         return self._distances
 
@@ -158,9 +164,9 @@ class DivFl(Selector):
         """Refuse distances `(n, n)` for which there is no room, as far as they are not there."""
         if self._distances is None or len(self._distances) < n:
             cure = "take fewer clients, or `k_dpp`, which stores no distances of pairs"
-            require_memory(8 * n**2, f"selector 'divfl' with {n:,} clients", cure)
+            require_memory(4 * n**2, f"selector 'divfl' with {n:,} clients", cure)
 
-    def _measure(self, matrix: Floats, clients: Ids) -> None:
+    def _measure(self, matrix: Distances, clients: Ids) -> None:
         """Renew the distances of `clients` to everybody."""
         assert self._vectors is not None
         known = np.flatnonzero(present(self._vectors, len(matrix)))
@@ -171,7 +177,8 @@ class DivFl(Selector):
             rows = changed[start : start + _ROWS]
             for first in range(start, len(left), _COLUMNS):
                 columns = left[first : first + _COLUMNS]
-                part = distances(self._vectors[rows], self._vectors[columns], "L2")
+                exact = distances(self._vectors[rows], self._vectors[columns], "L2")
+                part = np.minimum(exact, _FARTHEST).astype(np.float32)
                 matrix[np.ix_(rows, columns)] = part
                 matrix[np.ix_(columns, rows)] = part.T
 

@@ -51,6 +51,12 @@ def test_lazy_equals_plain_greedy(seed: int, n: int, data: st.DataObject) -> Non
     assert far - cost(distance, lazy) >= (1 - 1 / np.e) * (far - optimum) - 1e-9
 
 
+def test_no_distance_is_too_large() -> None:
+    server = FakeServer.random(6)
+    server.vectors = np.where(np.arange(6) < 4, 3e38, -3e38)[:, None] * np.ones((6, 3))
+    assert server.choose(DivFl(), 2, np.random.default_rng(0)).tolist() == [0, 4]
+
+
 def test_duplicates_are_chosen_last() -> None:
     distance = on_a_line(np.array([5.0, 5, 5, 1, 9, 5]))
     assert sorted(cover(distance, 3, np.arange(6))) == [0, 3, 4]

@@ -28,12 +28,14 @@ def test_little_fits_and_too_much_does_not() -> None:
         memory.require_memory(9 * GIB // 2, "a matrix")
 
 
-@pytest.mark.parametrize("name", ["clustered", "divfl", "k_dpp"])
+@pytest.mark.parametrize(
+    ("name", "clients"), [("clustered", 1500), ("divfl", 2100), ("k_dpp", 1500)]
+)
 def test_a_selector_that_compares_clients_says_so_in_time(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, clients: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "free_memory", lambda: 1e6)
-    selector, server = selectors.parse(name).fresh(), FakeServer.random(1500)
+    selector, server = selectors.parse(name).fresh(), FakeServer.random(clients)
     with pytest.raises(InputError, match=rf"selector '{name}' with [\d,]+ .* needs .* of memory"):
         server.play(selector, 2, 1000, np.random.default_rng(0))
 
@@ -42,11 +44,11 @@ def test_divfl_says_what_to_do_before_anybody_computes_a_gradient(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(memory, "free_memory", lambda: 1e6)
-    server, rng = FakeServer.random(1500), np.random.default_rng(0)
+    server, rng = FakeServer.random(2100), np.random.default_rng(0)
     with pytest.raises(InputError, match=r"are left; take fewer clients, or `k_dpp`"):
         server.choose(selectors.parse("divfl").fresh(), 10, rng)
     assert not server.asked
-    assert len(server.choose(selectors.parse("divfl").fresh(), 1500, rng)) == 1500  # no distances
+    assert len(server.choose(selectors.parse("divfl").fresh(), 2100, rng)) == 2100  # no distances
 
 
 def test_test_samples_that_do_not_fit_are_refused_as_training_samples_are() -> None:
