@@ -9,6 +9,27 @@ from simfl.cli import main
 from tests.cli.refusals import GOOD, refused
 from tests.tiny import PILOT
 
+RUN = ["run", "s.yaml", "--time-only", "-q", "--seeds", "0", "--variant", "FedAvg"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a scenario, and a run of it below `runs`."""
+    top = tmp_path_factory.mktemp("made")
+    (top / "s.yaml").write_text(GOOD)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(top)
+        assert main(RUN) == 0
+    return top
+
+
+@pytest.fixture
+def ran(made: Path, here: Path) -> Path:
+    """Return the folder of a run in a copy of `made`, in which commands are given."""
+    shutil.copytree(made, here, dirs_exist_ok=True)
+    [rounds] = Path("runs").rglob("rounds.csv")
+    return rounds.parent
+
 
 @pytest.mark.parametrize(
     ("words", "named"),
@@ -47,32 +68,24 @@ def test_a_file_below_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize("out", ["s.yaml", "s.yaml/below"])
-def test_a_folder_to_export_to_that_is_a_file(
-    out: str, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("s.yaml").write_text(GOOD)
-    assert main(["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0"]) == 0
-    capsys.readouterr()
+@pytest.mark.usefixtures("ran")
+def test_a_folder_to_export_to_that_is_a_file(out: str, capsys: pytest.CaptureFixture[str]) -> None:
     told = refused(capsys, "export", "runs", "--out", out)
     assert told == f"can't write into {out}: a file lies where its folder is to be\n"
 
 
-def test_a_circle_of_links(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("ran")
+def test_a_circle_of_links(capsys: pytest.CaptureFixture[str]) -> None:
     """It was an internal error of export, new and run."""
-    Path("s.yaml").write_text(GOOD)
     Path("circle").symlink_to("circle")
-    assert main(["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0"]) == 0
-    capsys.readouterr()
     for words in (["export", "runs", "--out", "circle/x"], ["new", "circle/new.yaml"]):
         assert "Too many levels of symbolic links" in refused(capsys, *words)
     again = ["run", "s.yaml", "--time-only", "-q", "--seeds", "0", "--out", "circle"]
     assert "Too many levels of symbolic links" in refused(capsys, *again)
 
 
-def test_a_report_that_is_no_page(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("s.yaml").write_text(GOOD)
-    assert main(["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0"]) == 0
-    capsys.readouterr()
+@pytest.mark.usefixtures("ran")
+def test_a_report_that_is_no_page(capsys: pytest.CaptureFixture[str]) -> None:
     told = refused(capsys, "report", "runs", "--out", "a.txt")
     assert told == "--out: a.txt must end in .html or .htm\n"
     assert not Path("a.txt").exists()
@@ -93,19 +106,14 @@ def test_a_report_that_is_no_page(here: Path, capsys: pytest.CaptureFixture[str]
     ids=" ".join,
 )
 def test_nothing_else_is_written_into_the_folder_of_a_run(
-    words: list[str], torn: bool, here: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], torn: bool, ran: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`simfl export` wrote its tables over the run's own."""
-    Path("s.yaml").write_text(GOOD)
-    command = ["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0"]
-    assert main([*command, "--variant", "FedAvg", "--out", "runs"]) == 0
-    capsys.readouterr()
-    [folder] = [file.parent for file in Path("runs").rglob("rounds.csv")]
+    folder = ran
     if torn:
-        copy = Path("torn")
-        shutil.copytree(folder, copy)
-        (copy / "scenario.yaml").unlink()
-        folder = copy
+        folder = Path("torn")
+        shutil.copytree(ran, folder)
+        (folder / "scenario.yaml").unlink()
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     told = refused(capsys, *(word.replace("RUN", str(folder)) for word in words))
     option = "FILE.yaml" if words[0] == "new" else "--out"
@@ -114,42 +122,32 @@ def test_nothing_else_is_written_into_the_folder_of_a_run(
 
 
 def test_a_place_is_in_a_run_however_it_is_called(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ran: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("s.yaml").write_text(GOOD)
-    assert main(["run", "s.yaml", "--time-only", "-q", "--no-report", "--out", "r"]) == 0
-    inner = next(Path("r").rglob("rounds.csv")).parent / "sub"
+    inner = ran / "sub"
     inner.mkdir()
-    top = Path("r").resolve()
+    top = Path("runs").resolve()
     monkeypatch.chdir(inner)
     told = refused(capsys, "export", str(top), "--out", "tables")
     assert "is the folder of a run; give another" in told
     assert not Path("tables").exists()
 
 
-def test_a_runs_page_may_be_named_where_it_is(here: Path) -> None:
-    Path("s.yaml").write_text(GOOD)
-    command = ["run", "s.yaml", "--time-only", "-q", "--variant", "FedAvg", "--seeds", "0"]
-    assert main([*command, "--out", "r"]) == 0
-    [folder] = [file.parent for file in Path("r").rglob("rounds.csv")]
-    before = (folder / "report.html").read_bytes()
-    for page in (folder / "report.html", (folder / "report.html").resolve()):
-        assert main(["report", str(folder), "--out", str(page)]) == 0
-    assert (folder / "report.html").read_bytes() == before
+def test_a_runs_page_may_be_named_where_it_is(ran: Path) -> None:
+    page = ran / "report.html"
+    before = page.read_bytes()
+    for named in (page, page.resolve()):
+        assert main(["report", str(ran), "--out", str(named)]) == 0
+    assert page.read_bytes() == before
 
 
 def test_a_file_beside_those_of_a_run_is_told_of_as_such(
-    here: Path, capsys: pytest.CaptureFixture[str]
+    ran: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("s.yaml").write_text(GOOD)
-    command = ["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0", "--out", "o"]
-    assert main(command) == 0
-    capsys.readouterr()
-    folder = min(file.parent for file in Path("o").rglob("rounds.csv"))
-    (folder / "acc.svg").touch()
-    told = refused(capsys, *command)
+    (ran / "acc.svg").touch()
+    told = refused(capsys, *RUN)
     why = "holds a run, and acc.svg, which simfl did not write there; move it away"
-    assert told == f"{folder} {why}\n"
+    assert told == f"{ran} {why}\n"
 
 
 def test_a_schema_needs_a_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

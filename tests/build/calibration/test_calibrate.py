@@ -134,7 +134,7 @@ def test_how_trainings_scatter_is_not_how_devices_differ() -> None:
         truth = {**PHONE, "constant": 0.0, "compute": 80 * math.exp(rng.normal(0, 0.2))}
         table = pilot(truth, 4, rng).assign(client=f"phone {number}")
         tables.append(table.assign(samples=100, compute_s=200 / truth["compute"]))
-    steady = pd.concat(tables)
+    steady = pd.concat(tables).assign(download_bytes=40_000, upload_bytes=40_000)  # none to fit
     scattered = steady.assign(compute_s=steady.compute_s * np.exp(rng.normal(0, 0.3, len(steady))))
     for table, jitter in ((steady, {}), (scattered, {"sigma": pytest.approx(0.3, rel=0.05)})):
         [group] = fleet(calibrated(table))
@@ -142,7 +142,7 @@ def test_how_trainings_scatter_is_not_how_devices_differ() -> None:
         assert group.get("compute_jitter", {}) == jitter
 
 
-@pytest.mark.parametrize("scatter", [0.02, 0.1, 0.3])
+@pytest.mark.parametrize("scatter", [0.02, 0.3])
 def test_latencies_that_are_alike_but_for_the_errors_of_transfers_are_one(scatter: float) -> None:
     rng = np.random.default_rng(8)
     truth = {**PHONE, "constant": 0.0}
@@ -266,7 +266,7 @@ def many(devices: int) -> list[Device]:
 
 
 def test_many_devices_become_a_log_normal_distribution() -> None:
-    [group] = fleet(many(300), 10_000)
+    [group] = fleet(many(100), 10_000)
     assert group["count"] == 10_000
     for number, sigma in (("compute", 0.5), ("downlink", 0.4), ("uplink", 0.3)):
         assert group[number]["distribution"] == "lognormal"
