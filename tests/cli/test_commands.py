@@ -48,44 +48,51 @@ def test_components_may_lie_in_the_current_folder(tmp_path: Path) -> None:
     assert done.stdout.startswith("s.yaml: ok (1 variant, 1 seed)\n"), done.stderr
 
 
-def imported(*words: str) -> set[str]:
-    """Return the modules that a command imports: most of the time that a short one takes."""
-    code = "import sys; from simfl.cli import main; main(); print(*sys.modules, file=sys.stderr)"
-    words = (sys.executable, "-c", code, *words)
-    done = subprocess.run(words, check=True, capture_output=True, text=True)
-    return set(done.stderr.split())
+def imported(*commands: list[str]) -> dict[str, set[str]]:
+    """Return the modules imported after each of some commands, given one after the other.
+
+    They are most of the time that a short command takes.
+    """
+    code = (
+        "import json, sys; from simfl.cli import main\n"
+        "for words in json.loads(sys.argv[1]):\n"
+        "    main(words)\n"
+        "    print('imported', *sys.modules, file=sys.stderr)"
+    )
+    program = [sys.executable, "-c", code, json.dumps(commands)]
+    done = subprocess.run(program, check=True, capture_output=True, text=True)
+    told = [line for line in done.stderr.splitlines() if line.startswith("imported ")]
+    return {" ".join(words): set(line.split()) for words, line in zip(commands, told, strict=True)}
 
 
 def test_help_imports_next_to_nothing() -> None:
-    modules = imported("--help")
+    [modules] = imported(["--help"]).values()
     assert "simfl.cli.commands.run" in modules
     assert not {"numpy", "pydantic", "rich", "simpy", "torch", "yaml"} & modules
 
 
-def test_validate_imports_neither_torch_nor_pandas(tmp_path: Path) -> None:
+def test_what_only_reads_imports_neither_torch_nor_pandas(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     assert main(["new", str(file)]) == 0
-    modules = imported("validate", str(file))
-    assert "numpy" in modules
-    assert not {"torch", "pandas", "matplotlib", "scipy.stats"} & modules
+    for modules in imported(["list"], ["validate", str(file)]).values():
+        assert "numpy" in modules
+        assert not {"torch", "pandas", "matplotlib", "scipy.stats"} & modules
 
 
-def test_to_list_components_imports_no_torch() -> None:
-    assert not {"torch", "pandas", "matplotlib", "scipy.stats"} & imported("list")
-
-
-@pytest.mark.parametrize("command", ["run --time-only", "run --dry-run", "fleet", "partition"])
-def test_what_trains_nothing_imports_no_torch(command: str, tmp_path: Path) -> None:
+def test_what_trains_nothing_imports_no_torch(tmp_path: Path) -> None:
     """Not where models are linear layers, of which everything is known without it."""
-    file = tmp_path / "s.yaml"
+    file, out = tmp_path / "s.yaml", str(tmp_path / "runs")
     file.write_text(
         "{data: {dataset: synthetic}, model: logistic_regression, rounds: {clients: 3, stop: "
         "{rounds: 2}}, fleet: {count: 30, compute: 5 samples/s}}"
     )
-    words = [*command.split(), str(file)]
-    if command.startswith("run"):
-        words += ["--out", str(tmp_path / "runs")]
-    assert "torch" not in imported(*words)
+    after = imported(
+        ["partition", str(file)],
+        ["fleet", str(file)],
+        ["run", "--dry-run", str(file), "--out", out],
+        ["run", "--time-only", str(file), "--out", out],
+    )
+    assert [command for command, modules in after.items() if "torch" in modules] == []
 
 
 def test_new_writes_a_scenario_that_is_valid(
