@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -47,15 +48,29 @@ class Bomb:
         return os.mkdir, (str(self.mark),)
 
 
-def folder(top: Path, finished: bool) -> Path:
-    """Return a run folder whose scenario names a module that lies beside everything it could."""
-    there = top / "run"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a run, `whole`, and what a kill left of it, `cut`."""
+    top = tmp_path_factory.mktemp("made")
     scenario = Scenario.from_dict({**TINY, "rounds": {"clients": 2, "stop": {"rounds": 2}}})
-    if finished:
-        run_one(Job("default", scenario, there), Options())
-    else:
-        cut = Cut(top / "whole", 20, there)
-        run_one(Job("default", scenario, top / "whole"), Options(), [cut.listen])
+    cut = Cut(top / "whole", 20, top / "cut")
+    run_one(Job("default", scenario, top / "whole"), Options(), [cut.listen])
+    return top
+
+
+@pytest.fixture(scope="module")
+def eager(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return what a kill left of a run with a checkpoint."""
+    top = tmp_path_factory.mktemp("eager")
+    cut = Cut(top / "whole", 40, top / "run")
+    options = Options(checkpoint_every_s=0.0)
+    run_one(Job("default", Scenario.from_dict(TINY), top / "whole"), options, [cut.listen])
+    return top / "run"
+
+
+def folder(made: Path, top: Path, finished: bool) -> Path:
+    """Return a run folder whose scenario names a module that lies beside everything it could."""
+    there = Path(shutil.copytree(made / ("whole" if finished else "cut"), top / "run"))
     file = there / "scenario.yaml"
     text = re.sub(r"\nselection: .*", "\nselection: evil_code:Evil", file.read_text())
     file.write_text(f"folder: {there}\n{text}")
@@ -65,9 +80,9 @@ def folder(top: Path, finished: bool) -> Path:
 @pytest.mark.parametrize("words", READERS, ids=" ".join)
 @pytest.mark.parametrize("finished", [True, False])
 def test_no_module_that_it_names_is_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], finished: bool
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], finished: bool
 ) -> None:
-    there = folder(tmp_path, finished)
+    there = folder(made, tmp_path, finished)
     monkeypatch.setattr(sys, "path", [*sys.path, str(there)])
     monkeypatch.chdir(there.parent)
     for place in (there, there.parent):
@@ -78,10 +93,10 @@ def test_no_module_that_it_names_is_imported(
 
 
 def test_what_runs_it_asks_for_consent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     for command, finished in (("resume", False), ("verify", True), ("fork --at 50ms", True)):
-        there = folder(tmp_path / command, finished)
+        there = folder(made, tmp_path / command, finished)
         (there / "evil_code.py").write_text(EVIL)
         assert main([*command.split(), str(there)]) == 2
         assert "--allow-code" in capsys.readouterr().err
@@ -128,13 +143,10 @@ def test_no_command_imports_code_without_a_word(
 )
 @pytest.mark.parametrize("words", READERS, ids=" ".join)
 def test_no_pickle_is_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, words: list[str]
+    eager: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, words: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    there, mark = tmp_path / "run", tmp_path / "mark"
-    cut = Cut(tmp_path / "whole", 40, there)
-    eager = Options(checkpoint_every_s=0.0)
-    run_one(Job("default", Scenario.from_dict(TINY), tmp_path / "whole"), eager, [cut.listen])
+    there, mark = Path(shutil.copytree(eager, tmp_path / "run")), tmp_path / "mark"
     (there / "checkpoint").mkdir(exist_ok=True)
     (there / name).write_bytes(pickle.dumps(Bomb(mark)))
     main([*words, str(there)])
