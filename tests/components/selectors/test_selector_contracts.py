@@ -12,10 +12,12 @@ TRAITS: dict[str, dict[str, Any]] = {
     "round_robin": {"ordered": True},
     "fedcore_cohorts": {"ordered": True, "fewer": True},
     "clustered": {"repeats": True},
-    "fedcor": {"draws": 20},  # 150 steps per round; the variants below draw more often
+    "fedcor": {"draws": 20},  # the slowest; the variants below draw more often
     "fedgp": {"draws": 20},
 }
 """What `SelectorContract` must know of a selector beyond its name."""
+SHORT = {"fedcor": {"warmup_steps": 10}, "fedgp": {"warmup_steps": 10}}
+"""Ten of the steps of which there are 150 by default, for they take nearly all of the time."""
 
 VARIANTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("weighted", {"replacement": True}, {"repeats": True}),
@@ -51,7 +53,7 @@ def contract(name: str, options: dict[str, Any], traits: dict[str, Any]) -> type
 
 
 for name in selectors.names():
-    globals()[f"Test_{name}"] = contract(name, {}, {})
+    globals()[f"Test_{name}"] = contract(name, SHORT.get(name, {}), {})
 for number, (name, options, traits) in enumerate(VARIANTS):
     globals()[f"Test_{name}_{number}"] = contract(name, options, traits)
 
