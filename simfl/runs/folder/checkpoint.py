@@ -9,6 +9,7 @@ import io
 import logging
 import time
 from collections.abc import Callable, Mapping
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -77,15 +78,21 @@ def run_name(folder: Path) -> dict[str, Any]:
     Raises:
         InputError: the folder can't be read.
     """
-    from importlib.metadata import version
-
     provenance = read_json(folder / PROVENANCE)
     return {
         "variant": provenance["variant"],
         "seed": provenance["seed"],
         "scenario": sha256((folder / SCENARIO).read_bytes()).hexdigest(),
-        "simfl": version("simfl"),
+        "simfl": _version(),
     }
+
+
+@cache
+def _version() -> str:
+    """Return simfl's version: looking it up takes longer than the rest of a run's name."""
+    from importlib.metadata import version
+
+    return version("simfl")
 
 
 def save(folder: Path, state: Mapping[str, Any]) -> None:
