@@ -4,6 +4,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from simfl.components.models.base import Model
+from simfl.components.models.resnet import ResNet
 from simfl.training.flat import build, load
 from simfl.training.measure import measure
 from simfl.training.program import hasten, program_of
@@ -62,6 +63,13 @@ def test_a_program_is_built_once_and_knows_its_model():
     assert program_of(task).stacked
     assert not program_of(make_task(Residual(), [5])).stacked
     assert program_of(make_task(Convolutional(), [5], (1, 8, 8))).channels_last
+
+
+@pytest.mark.parametrize("channels", [4, 16])
+def test_what_onednn_overruns_is_not_channels_last(channels):
+    """The gradient of a shortcut of few channels is written past its memory there (issue 6035)."""
+    model = ResNet(blocks=(1, 1), channels=channels)
+    assert program_of(make_task(model, [5], (2, 6, 6))).channels_last == (channels == 16)
 
 
 class Watched(nn.Sequential):

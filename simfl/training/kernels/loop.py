@@ -165,7 +165,17 @@ class LoopKernel(Kernel):
 
 def is_channels_last(module: nn.Module, device: torch.device) -> bool:
     """Whether images go through `module` channels last, which is faster on a CPU."""
-    return device.type == "cpu" and any(isinstance(part, nn.Conv2d) for part in module.modules())
+    convolutions = [part for part in module.modules() if isinstance(part, nn.Conv2d)]
+    return device.type == "cpu" and bool(convolutions) and not any(map(_is_overrun, convolutions))
+
+
+def _is_overrun(convolution: nn.Conv2d) -> bool:
+    """Whether oneDNN may write past the memory of its gradient, channels last.
+
+    So it does where channels are fewer than a vector register holds (oneDNN's issue 6035).
+    """
+    steps = max(convolution.stride)
+    return set(convolution.kernel_size) == {1} and steps > 1 and convolution.in_channels < 16
 
 
 def _sums(losses: Floats, segment: Segment) -> tuple[float, float]:
