@@ -93,10 +93,10 @@ static long lay_out(Memory *m, const Network *n, int batch, char *base) {
         m->back[i] = floats(&at, batch * m->pitch[i]);
         for (int a = 0; a < MOST_AFTER && l->after[a]; a++)
             m->applied[i][a] = floats(&at, batch * m->pitch[i + 1]);
-        turned = largest(turned, (long)padded(l->inputs) * padded(l->outputs));
+        turned = largest(turned, (long)padded(l->inputs + PAD) * padded(l->outputs));
     }
     m->flat[n->linears] = floats(&at, batch * m->pitch[n->linears]);
-    m->back[n->linears] = floats(&at, batch * m->pitch[n->linears]);
+    m->back[n->linears] = floats(&at, padded(batch) * m->pitch[n->linears]);
     if (by_pixels(n)) {
         const Convolution *c = &n->convolution[0];
         output = largest(output, (framed_pixels(c) + MOST_PIXELS) * PAD);

@@ -76,7 +76,8 @@ void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memor
         double loss = 0.0, square = 0.0;
         State state = {m.kept[0], m.kept[1]};
         const float *base = all->bases ? m.kept[2] : NULL, *offset = all->offsets ? m.kept[3] : NULL;
-        take_in(n, m.params, all->starts[client], index);
+        if (single) exchange_blocks(&m, &n->linear[0], (float *)all->starts[client], index, 0);
+        else take_in(n, m.params, all->starts[client], index);
         if (base) take_in(n, m.kept[2], all->bases[client], index);
         if (offset) take_in(n, m.kept[3], all->offsets[client], index);
         if (s->kind != SGD) {
@@ -106,7 +107,8 @@ void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memor
             masks = masks ? masks + (long)count * n->masks : NULL;
             advance(&crops, count);
         }
-        hand_out(n, m.params, all->results[client], index);
+        if (single) exchange_blocks(&m, &n->linear[0], all->results[client], index, 1);
+        else hand_out(n, m.params, all->results[client], index);
         all->losses[client] = loss;
         all->squares[client] = square;
     }

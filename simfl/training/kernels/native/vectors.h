@@ -11,6 +11,7 @@
 #define PAD 8  /* columns of every matrix of weights are a multiple of this */
 #define PANEL 64  /* columns of a matrix of weights that lie together */
 
+typedef float quarter __attribute__((vector_size(16), aligned(4)));
 typedef float narrow __attribute__((vector_size(32), aligned(4)));
 typedef float wide __attribute__((vector_size(64), aligned(4)));
 typedef int32_t choices __attribute__((vector_size(32), aligned(4)));
@@ -54,9 +55,10 @@ static inline narrow fused(narrow a, narrow x, float b) { return __builtin_eleme
 #define EXPONENTIAL(T, INTEGERS, NAME)                                                               \
     static inline T NAME(T x) {                                                                      \
         const T most = 87.0f - (T){0}, one = 1.0f - (T){0};                                          \
-        INTEGERS low = x < -most, high = x > most;                                                   \
-        x = (T)((high & (INTEGERS)most) | (~high & (INTEGERS)x));                                    \
+        INTEGERS low = x < -most;                                                                    \
         x = (T)((low & (INTEGERS)-most) | (~low & (INTEGERS)x));                                     \
+        INTEGERS high = x > most;                                                                    \
+        x = (T)((high & (INTEGERS)most) | (~high & (INTEGERS)x));                                    \
         T n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;  /* rounded to the nearest integer */   \
         T r = __builtin_elementwise_fma(n, -0.693359375f * one, x);                                  \
         r = __builtin_elementwise_fma(n, 2.12194440e-4f * one, r);                                   \
