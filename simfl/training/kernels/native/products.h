@@ -18,7 +18,7 @@ typedef struct { int runs, length; long stride; } Window;
 #define MOST_ROWS(V) ((V) >= 4 ? 6 : 8)
 #else
 #define MOST_VECTORS 2
-#define MOST_ROWS(V) 3
+#define MOST_ROWS(V) ((V) >= 2 ? 3 : 6)
 #endif
 
 /* For vectors `T`:
