@@ -13,7 +13,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 SOURCES = Path("simfl/training/kernels/native")
-FOR_ANY = ("level", "shuffle", "largest")
+FOR_ANY = ("level", "shuffle")
 """Sources that are compiled once, for any processor."""
 FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-sanitize=all", "-fPIC"]
 LEVELS = {"v4": "x86_64_v4-prefer_256_bit", "v3": "x86_64_v3", "any": "baseline"}

@@ -10,5 +10,5 @@ training.
   part that is `personal` each client has its own, kept in a `personal_file`.
 - What is known of it beforehand: its `architecture`, `flops`, `memory`, `linear_calls`, whether it
   takes `tokens` and is `compilable`.
-- `shuffling`, and what is `largest` of outputs, are `native` where the compiled library is built.
+- `shuffling` is `native` where the compiled library is built.
 """

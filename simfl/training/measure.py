@@ -90,10 +90,10 @@ def _losses(program: Program, model: torch.Tensor, loss: Loss, cohort: Cohort) -
     x, y = program.to_device(cohort.x), program.to_device(cohort.y)
     if program.compiled is not None:
         logits = program.compiled.logits(model, x, rows.numpy())
-        return _means(row_losses(loss, logits, y[rows]), starts)
+        return _means(row_losses(program, loss, logits, y[rows]), starts)
     losses = np.empty(len(rows))
     for batch, logits in _outputs(program, x, rows, starts):
-        losses[batch] = row_losses(loss, logits, y[rows[batch]])
+        losses[batch] = row_losses(program, loss, logits, y[rows[batch]])
     return _means(losses, starts)
 
 

@@ -42,7 +42,7 @@ BLOCK_BYTES = 64 * 2**20
 """Dropout masks that are there at once, at most."""
 SOONER = 5
 """So many labels side by side are looked at in less time than one of a certain row."""
-INFERENCE_BATCH = 50
+INFERENCE_BATCH = 48
 """Rows of a forward pass without training; how many changes no bit."""
 
 
@@ -80,16 +80,16 @@ class CompiledKernel(Kernel):
                 progress.params[index] = model
         return progress
 
-    def _check(self, labels: Ids, rows: Ids) -> None:
-        """Make sure that no label of `rows` is read as an address beyond the classes."""
+    def _check(self, labels: Ids, rows: Ids | None = None) -> None:
+        """Make sure that no label of `rows` (None: of all) is an address beyond the classes."""
         classes = self.spec.linears[-1].outputs
 
         def are_sound(some: Ids) -> bool:
             return bool(some.min() >= 0 and some.max() < classes)
 
         # To look at all is much faster than to look up each row's.
-        few = len(labels) <= SOONER * len(rows)
-        if not (few and are_sound(labels)) and not are_sound(labels[rows]):
+        few = rows is None or len(labels) <= SOONER * len(rows)
+        if not (few and are_sound(labels)) and (rows is None or not are_sound(labels[rows])):
             raise InputError(f"labels must be whole numbers from 0 to {classes - 1}")
 
     def _make_room(self, batch: int) -> None:
@@ -184,6 +184,26 @@ class CompiledKernel(Kernel):
             ctypes.c_void_p(found.data_ptr()),
         )
         return found
+
+    def judge(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[Floats, torch.Tensor]:
+        """Return the cross-entropy `(n,)` of each row of logits, and whether its answer is right.
+
+        Raises:
+            InputError: a label is not that of a class.
+        """
+        outputs, right = logits.to(torch.float32).contiguous(), labels.to(torch.int64).contiguous()
+        if len(outputs):
+            self._check(right.numpy())
+        losses, hits = np.empty(len(outputs)), torch.empty(len(outputs), dtype=torch.bool)
+        library().judge(
+            ctypes.c_long(len(outputs)),
+            outputs.shape[1],
+            ctypes.c_void_p(outputs.data_ptr()),
+            ctypes.c_void_p(right.data_ptr()),
+            ctypes.c_void_p(pointer(losses)),
+            ctypes.c_void_p(hits.data_ptr()),
+        )
+        return losses, hits
 
 
 def compiled_kernel(module: nn.Module, shape: tuple[int, ...]) -> CompiledKernel | None:

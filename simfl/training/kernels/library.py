@@ -121,7 +121,8 @@ class Library:
         self.memory.restype = ctypes.c_long
         self.train = library[f"simfl_train_{level}"]
         self.infer = library[f"simfl_infer_{level}"]
-        self.train.restype = self.infer.restype = None
+        self.judge = library[f"simfl_judge_{level}"]
+        self.train.restype = self.infer.restype = self.judge.restype = None
 
 
 @cache

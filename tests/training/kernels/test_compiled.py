@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.nn import functional
 
 from simfl.components.local_training import Augmentation, LocalTraining
 from simfl.components.losses.cross_entropy import CrossEntropy
@@ -235,6 +236,34 @@ def test_a_library_of_another_version_is_refused(monkeypatch):
     library.library.cache_clear()
     with pytest.raises(ImportError, match="another version: run `pip install"):
         library.library()
+
+
+@pytest.mark.parametrize("classes", [1, 2, 3, 10, 101])
+def test_answers_are_judged_as_by_torch(classes, monkeypatch):
+    kernel = compiled(nn.Linear(20, classes), (20,))
+    logits = torch.randint(-90, 90, (19, classes), generator=torch.Generator().manual_seed(0))
+    logits, labels = logits.float(), torch.arange(19) % classes
+    logits[3], logits[4, -1], logits[5, 0] = 2.5, torch.inf, torch.nan
+    logits[6] = -torch.inf
+    native, found = ctypes.CDLL(library.path()), []
+    for level in library.levels(native):
+        monkeypatch.setattr(
+            "simfl.training.kernels.compiled.library",
+            lambda level=level: library.Library(native, level),
+        )
+        losses, hits = kernel.judge(logits, labels)
+        found.append((losses.tobytes(), hits.numpy().tobytes()))
+    assert len(set(found)) == 1
+    expected = functional.cross_entropy(logits, labels, reduction="none").double()
+    torch.testing.assert_close(torch.from_numpy(losses), expected, equal_nan=True)
+    assert torch.equal(hits, logits.argmax(1) == labels)
+
+
+@pytest.mark.parametrize("label", [-1, 5])
+def test_a_label_beyond_the_classes_is_refused_where_it_is_judged(label):
+    kernel = compiled(nn.Linear(20, 5), (20,))
+    with pytest.raises(InputError, match="from 0 to 4"):
+        kernel.judge(torch.zeros(2, 5), torch.tensor([0, label]))
 
 
 @pytest.mark.parametrize("label", [-1, 5])

@@ -129,3 +129,14 @@ void NAMED(simfl_infer_, LEVEL)(const Network *n, char *memory, int batch, const
             memcpy(logits + (done + r) * outputs, some + (long)r * columns, sizeof(float) * outputs);
     }
 }
+
+/* Of `n` rows of logits `(classes)`: the cross-entropy, and whether the first of the largest is the label's. */
+void NAMED(simfl_judge_, LEVEL)(long n, int classes, const float *logits, const int64_t *labels, double *losses,
+                                uint8_t *right) {
+    for (long first = 0; first < n; first += 8) {
+        const float *rows[8];
+        int here = n - first < 8 ? (int)(n - first) : 8;
+        for (int r = 0; r < 8; r++) rows[r] = logits + (first + (r < here ? r : 0)) * classes;
+        judge_eight(rows, classes, labels + first, here, losses + first, right + first);
+    }
+}
