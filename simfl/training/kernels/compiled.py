@@ -15,14 +15,10 @@ from torch import nn
 from typing_extensions import override
 
 from simfl.components.local_training import LocalTraining
-from simfl.components.losses.cross_entropy import CrossEntropy
-from simfl.components.optimizers.adam import Adam
-from simfl.components.optimizers.sgd import Sgd
 from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
 from simfl.training.augment import Augmenter
-from simfl.training.compilable import OPTIMIZERS
 from simfl.training.flat import Layout
 from simfl.training.kernels.base import Kernel, Lane, Progress
 from simfl.training.kernels.library import (
@@ -146,7 +142,7 @@ class CompiledKernel(Kernel):
         clients = Clients(len(lanes), x[0].numel(), where, *map(pointer, (*arrays, *more)))
         library().train(
             ctypes.byref(self._network),
-            ctypes.byref(settings_of(training)),
+            ctypes.byref(Settings.of(training)),
             self._address,
             self._batch,
             ctypes.c_void_p(pointer(self._index)),
@@ -212,25 +208,6 @@ def compiled_kernel(module: nn.Module, shape: tuple[int, ...]) -> CompiledKernel
         return None
     spec = network_of(module, shape)
     return None if spec is None else CompiledKernel(spec, Layout.of(module))
-
-
-def settings_of(training: LocalTraining) -> Settings:
-    """Return how parameters change, as the library takes it, see `is_compilable`."""
-    optimizer, loss = training.optimizer, training.loss
-    assert isinstance(loss, CrossEntropy)
-    settings = Settings(
-        kind=OPTIMIZERS[type(optimizer)],
-        proximal=training.proximal,
-        clip=optimizer.clip or 0.0,
-        smoothing=loss.label_smoothing,
-    )
-    if isinstance(optimizer, Sgd):
-        settings.momentum, settings.nesterov = optimizer.momentum, optimizer.nesterov
-        settings.weight_decay = optimizer.weight_decay
-    elif isinstance(optimizer, Adam):
-        settings.beta1, settings.beta2 = optimizer.betas
-        settings.epsilon, settings.weight_decay = optimizer.eps, optimizer.weight_decay
-    return settings
 
 
 def _address_of(model: torch.Tensor | None) -> int:

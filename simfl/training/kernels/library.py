@@ -7,7 +7,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.training.compilable import MOST_AFTER, MOST_LAYERS
+from simfl.components.local_training import LocalTraining
+from simfl.components.losses.cross_entropy import CrossEntropy
+from simfl.components.optimizers.adam import Adam
+from simfl.components.optimizers.sgd import Sgd
+from simfl.training.compilable import MOST_AFTER, MOST_LAYERS, OPTIMIZERS
 from simfl.training.kernels.network import NetworkSpec
 from simfl.training.kernels.stages import ELEMENTWISE, dropouts
 from simfl.training.native import library_file
@@ -81,6 +85,25 @@ class Settings(ctypes.Structure):
         *_fields("kind nesterov", _INT),
         *_fields("momentum weight_decay proximal clip beta1 beta2 epsilon smoothing", _FLOAT),
     ]
+
+    @classmethod
+    def of(cls, training: LocalTraining) -> "Settings":
+        """Return how parameters change, as the library takes it, see `is_compilable`."""
+        optimizer, loss = training.optimizer, training.loss
+        assert isinstance(loss, CrossEntropy)
+        settings = cls(
+            kind=OPTIMIZERS[type(optimizer)],
+            proximal=training.proximal,
+            clip=optimizer.clip or 0.0,
+            smoothing=loss.label_smoothing,
+        )
+        if isinstance(optimizer, Sgd):
+            settings.momentum, settings.nesterov = optimizer.momentum, optimizer.nesterov
+            settings.weight_decay = optimizer.weight_decay
+        elif isinstance(optimizer, Adam):
+            settings.beta1, settings.beta2 = optimizer.betas
+            settings.epsilon, settings.weight_decay = optimizer.eps, optimizer.weight_decay
+        return settings
 
 
 class Crops(ctypes.Structure):
