@@ -97,6 +97,7 @@ class FairLink:
         # smallest first at the level, the largest first below it).
         self._ends: dict[bool, list[_Entry]] = {True: [], False: []}
         self._limits: dict[bool, list[_Entry]] = {True: [], False: []}
+        self._ranked = False  # groups stand among `_limits` only once there is no room for all
 
     def join(self, now: float, bits: float, limit: float, owner: Any = None) -> Flow:
         """Let a flow of `bits` start now."""
@@ -109,7 +110,8 @@ class FairLink:
             flow = Flow(group, bits, bits, number, owner)
             group.flows.append((bits, number, flow))
             self._count(group, 1)
-            self._push_limit(group)
+            if self._ranked:
+                self._push_limit(group)
             self._push_end(group, bits)
         else:
             flow = Flow(group, self._work(group) + bits, bits, number, owner)
@@ -250,6 +252,10 @@ class FairLink:
         return None
 
     def _top(self, fair: bool) -> Group | None:
+        if not self._ranked:
+            self._ranked = True
+            for group in self._groups.values():
+                self._push_limit(group)
         heap = self._limits[fair]
         while heap and not heap[0][2].count:
             heappop(heap)
