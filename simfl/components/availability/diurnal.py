@@ -85,27 +85,28 @@ class _Days(Spells):
         zone = self._seeds.uniforms((*self._address, "zone"), devices, 0) - 0.5
         origin = options.peak - options.starts_at - _DAY_S / 2 + options.time_zones * zone
         day = cell(now_s, origin, _DAY_S)
-        start, end = self._session(devices, origin, day)
+        start, end, _, dusk = self._session(devices, origin, day)
         is_on = (start <= now_s) & (now_s < end)
-        until = np.where(is_on, end, np.where(now_s < start, start, origin + (day + 1) * _DAY_S))
+        until = np.where(is_on, end, np.where(now_s < start, start, dusk))
         # A spell that lasts to the end of the day may go on into the next ones.
-        open_ = np.flatnonzero(until >= origin + (day + 1) * _DAY_S)
+        open_ = np.flatnonzero(until >= dusk)
         least, most = options.ever
         if most <= 0 or least >= 1:
             until[open_] = np.inf
             return is_on, until
         while len(open_):
             day[open_] += 1
-            start, end = self._session(devices[open_], origin[open_], day[open_])
-            dawn = origin[open_] + day[open_] * _DAY_S
-            stays_on = is_on[open_] & (start <= dawn)
-            until[open_] = np.where(stays_on, end, np.where(is_on[open_], dawn, start))
-            dusk = origin[open_] + (day[open_] + 1) * _DAY_S
-            open_ = open_[until[open_] >= dusk]
+            start, end, dawn, dusk = self._session(devices[open_], origin[open_], day[open_])
+            was_on = is_on[open_]
+            ends_s = np.where(was_on, np.where(start <= dawn, end, dawn), start)
+            until[open_] = ends_s
+            open_ = open_[ends_s >= dusk]
         return is_on, until
 
-    def _session(self, devices: Ids, origin: Floats, day: Ids) -> tuple[Floats, Floats]:
-        """Return `(m,)` start and end of each device's session on its `day`.
+    def _session(
+        self, devices: Ids, origin: Floats, day: Ids
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return `(m,)` start and end of each device's session on its `day`, and of that day.
 
         Online all day: the edges of the day; not at all: both at its end.
         """
@@ -124,4 +125,4 @@ class _Days(Spells):
         noon = dawn + _DAY_S / 2
         start = np.where(all_day, dawn, np.where(never, dusk, noon - half))
         end = np.where(all_day | never, dusk, noon + half)
-        return start, end
+        return start, end, dawn, dusk
