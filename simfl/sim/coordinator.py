@@ -14,8 +14,7 @@ from simfl.core.types import OrderKey
 from simfl.core.work import WorkOrder
 
 
-@dataclass(frozen=True)
-class Arrival:
+class Arrival(NamedTuple):
     """One update that counts.
 
     Attributes:

@@ -50,12 +50,10 @@ class Meter:
         """Take an errand off that is booked now; return its bytes, and the joules of its phases."""
         power = errand.group.power
         size = errand.down_bytes + errand.up_bytes
-        at_work_j = sum(
-            (
-                power.download * errand.download_s,
-                power.compute * errand.compute_s,
-                power.upload * errand.upload_s,
-            )
+        at_work_j = (
+            power.download * errand.download_s
+            + power.compute * errand.compute_s
+            + power.upload * errand.upload_s
         )
         self._open -= 1
         self.bytes -= size

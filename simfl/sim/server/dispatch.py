@@ -77,15 +77,15 @@ class Dispatch:
         ended = partial(self._ended, inbox)
         for client, copies in chosen.items():
             part, useful = self.planner.participation(client, limit_s, copies, tier, base)
-            if self.planner.refuses(client):
+            if useful:
+                self._order(part)
+                sent.append(part)
+            elif self.planner.refuses(client):
                 self._refused(part)
-            elif not useful:
+            else:
                 self.accounting.book(part, "skipped")
                 if not self.under_way:  # else it is heard of those
                     self.silence.over(heard=False)
-            else:
-                self._order(part)
-                sent.append(part)
         processes = [part.process for part in sent if part.process is not None]
         for process in processes:
             process.callbacks.append(ended)

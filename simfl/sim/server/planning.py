@@ -50,6 +50,7 @@ class Planner:
         self._workload = workload
         self._issues = np.zeros(len(fleet), dtype=np.int64)  # orders given so far
         self._checked: Plan | None = None  # last: mostly there is one for all
+        self._client = -1  # whose part is planned
         self._versions: dict[int, int] = {}  # by client: the version that a probe has brought it
         self.follow()
 
@@ -57,6 +58,7 @@ class Planner:
         """Plan by the state's settings from now on, and by `workload` (None: by the same)."""
         settings = self._state.settings
         self._workload = workload or self._workload
+        self._planning = blaming(self._workload, self._doing)  # one for all: it is there each time
         self.extra_units, extra_bytes = _extras(settings, self._fleet)
         self.upload_bytes = settings.prices.up_bytes + extra_bytes
 
@@ -80,9 +82,8 @@ class Planner:
         seed = self._seeds.number("batches", client, issue)
         assignment = self._assignment(client, limit_s, seed, download)
         samples, size, steps = assignment.samples, assignment.batch_size, 0
-        with blaming(
-            self._workload, lambda: f"planning for client {client} in round {state.round}"
-        ):
+        self._client = client
+        with self._planning:
             # A workload may learn from what it plans, and who refuses takes no part.
             plan = None if self.refuses(client) else self._workload.plan(assignment)
             if plan is not None:
@@ -98,6 +99,9 @@ class Planner:
         now_s = state.timeline.now
         part = Participation(state.round, order, errand, copies, now_s, steps, state.version, tier)
         return part, plan is not None
+
+    def _doing(self) -> str:
+        return f"planning for client {self._client} in round {self._state.round}"
 
     def refuses(self, client: int) -> bool:
         """Return whether the device of `client` has too little memory for training."""

@@ -46,8 +46,11 @@ class Silence:
         client keeps back nothing is heard.  So is a selection during which everybody left.
         """
         state = self._state
-        ends = self._rounds_end_it and self._heard.round < state.round
-        if heard or ends or state.settings.stop.time_s is not None:
+        if (
+            heard
+            or state.settings.stop.time_s is not None
+            or (self._heard.round < state.round and self._rounds_end_it)
+        ):
             if self._heard.round < state.round:
                 self._heard_before = self._heard
             self._heard = _Heard(self._over + heard, state.timeline.now, state.round)
@@ -75,6 +78,8 @@ class Silence:
         """End the run if nothing has been heard for long enough."""
         state, heard = self._state, self._heard
         in_vain, lasts_s = self._over - heard.over, state.timeline.now - heard.at_s
+        if in_vain < min(IN_VAIN, MANY_IN_VAIN):  # as mostly
+            return
         many = max(MANY_IN_VAIN, EACH_IN_VAIN * len(self._candidates.able))
         if in_vain >= many and self._steady and self._candidates.all_stay:
             state.finish(
