@@ -68,11 +68,12 @@ class Group:
         """The bits that one of its flows moves per unit of its clock."""
         return 1.0 if self.fair else self.limit
 
-    def head(self) -> Flow | None:
-        """Return the flow that ends first, forgetting those that left."""
-        while self.flows and self.flows[0][2].group is None:
-            heappop(self.flows)
-        return self.flows[0][2] if self.flows else None
+    def head(self) -> Flow:
+        """Return the flow that ends first, forgetting those that left; somebody has not."""
+        flows = self.flows
+        while flows[0][2].group is None:
+            heappop(flows)
+        return flows[0][2]
 
 
 class FairLink:
@@ -112,13 +113,13 @@ class FairLink:
             self._count(group, 1)
             if self._ranked:
                 self._push_limit(group)
-            self._push_end(group, bits)
+            self._push_end(group)
         else:
             flow = Flow(group, self._work(group) + bits, bits, number, owner)
             heappush(group.flows, (flow.end, number, flow))
             self._count(group, 1)
-            if (head := group.head()) is flow:
-                self._push_end(group, head.end)
+            if group.head() is flow:
+                self._push_end(group)
         self._level()
         return flow
 
@@ -158,7 +159,6 @@ class FairLink:
             while self._next(fair) <= now:
                 group: Group = self._ends[fair][0][2]
                 flow = group.head()
-                assert flow is not None
                 self._remove(flow, group)
                 done.append(flow)
         return done
@@ -193,17 +193,17 @@ class FairLink:
     def _remove(self, flow: Flow, group: Group) -> None:
         flow.group = None
         self._count(group, -1)
-        if (head := group.head()) is not None:
-            self._push_end(group, head.end)
+        if group.count:
+            self._push_end(group)
         else:
             group.stamp = -1
             del self._groups[group.limit]
 
-    def _push_end(self, group: Group, head_end: float) -> None:
-        """Note when the head of `group`, at whose end it has done so much work, ends."""
+    def _push_end(self, group: Group) -> None:
+        """Note when the head of `group` ends."""
         group.stamp = next(self._numbers)
         slope = 1.0 if group.fair else group.limit
-        end = group.clock + (head_end - group.work) / slope
+        end = group.clock + (group.head().end - group.work) / slope
         self._push(self._ends[group.fair], (end, group.stamp, group))
 
     def _push_limit(self, group: Group) -> None:
@@ -270,6 +270,4 @@ class FairLink:
         group.work, group.clock = work, self._clock(group.fair)
         self._count(group, count)
         self._push_limit(group)
-        head = group.head()
-        assert head is not None
-        self._push_end(group, head.end)
+        self._push_end(group)
