@@ -210,6 +210,10 @@ CASES = {
         GOOD + "selection: {name: tifl, tiers: 9}\n",
         "5:12: selection: selector 'tifl' has 9 tiers, but the fleet has only 8 devices",
     ),
+    "tiers by answers that take no time": (
+        GOOD + "selection: {name: tifl, tiers: 2, charge_probes: false}\n",
+        "5:12: selection: selector 'tifl' makes tiers by how long clients take to answer, and with",
+    ),
     "a link of the server's own beside edges": (
         GOOD.replace("clients: 4", "clients: 4, policy: hierarchical")
         + "network: {server_uplink: 1 Mbit/s}\n",

@@ -63,6 +63,11 @@ class Tifl(Selector):
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         """Yield also that tiers are more than devices; the default goes with any fleet."""
         yield from super().objections(circumstances)
+        if not self.charge_probes:
+            yield (
+                f"selector {self.name!r} makes tiers by how long clients take to answer, and with "
+                "`charge_probes: false` all of them answer at once"
+            )
         default = type(self).model_fields["tiers"].default
         if few := circumstances.fewer_than(self.tiers, default):
             yield f"selector {self.name!r} has {self.tiers} tiers, but {few}"
