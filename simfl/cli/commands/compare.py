@@ -41,8 +41,8 @@ def compare_command(
             "--columns",
             help="Only these columns, by their CSV names: accuracy,time_s_to_70%,"
             "bytes_to_rmse_0.5; also best_accuracy, loss, gemd, gini, never_heard, staleness, "
-            "download_bytes, upload_bytes, backhaul_bytes and, with --baseline, "
-            "time_sooner_to_70%.",
+            "download_bytes, upload_bytes, probe_bytes (add up to bytes), backhaul_bytes and, with "
+            "--baseline, time_sooner_to_70%.",
         ),
     ] = None,
     form: Annotated[str, shared.format_option(FORMATS)] = "table",

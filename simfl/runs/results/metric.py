@@ -136,6 +136,7 @@ ON_REQUEST = (
     Metric("staleness", "ratio", _mean_staleness, title="staleness of updates"),
     Metric("download_bytes", "bytes", lambda run: run.download_bytes, title="bytes downloaded"),
     Metric("upload_bytes", "bytes", lambda run: run.upload_bytes, title="bytes uploaded"),
+    Metric("probe_bytes", "bytes", lambda run: run.probe_bytes, title="bytes of probes"),
     Metric("backhaul_bytes", "bytes", lambda run: run.backhaul_bytes, title="on the backhaul"),
 )
 """What comparisons tell only if it is asked for by name."""
