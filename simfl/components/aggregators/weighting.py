@@ -83,9 +83,14 @@ class GroupedSum:
         if self._terms == GROUP:
             self._close()
 
-    def add_group(self, total: Floats) -> None:
-        """Add `total` `(p,)`, the sum of the next group, which becomes this sum's own to change."""
-        if self._total is None:
+    def add_group(self, total: Floats, terms: int = GROUP) -> None:
+        """Add `total` `(p,)`, the sum of the next group or of as many `terms` as it begins with.
+
+        It becomes this sum's own to change.
+        """
+        if terms < GROUP:  # others of the group may follow
+            self._group, self._terms = np.require(total, requirements="W"), terms
+        elif self._total is None:
             self._total = np.require(total, requirements="W")
         else:
             self._total += total

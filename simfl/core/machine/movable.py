@@ -87,6 +87,17 @@ def file_of(address: int, n_bytes: int) -> tuple[int, int] | None:
     return None
 
 
+def write_at(file: int, data: memoryview, first: int) -> None:
+    """Write all of `data` `(bytes,)` into a file from `first` on: faster than through a map of it.
+
+    Raises:
+        OSError: there is no room for it.
+    """
+    written = 0
+    while written < len(data):
+        written += os.pwrite(file, data[written:], first + written)
+
+
 class _Block:
     """The memory of an array.
 
@@ -122,9 +133,7 @@ class _Block:
         """Write `n_bytes` from `first` on into the file, and map that part of it over them."""
         place = self.address + first
         part = memoryview((ctypes.c_char * n_bytes).from_address(place))
-        written = 0
-        while written < n_bytes:
-            written += os.pwrite(file, part[written:], first + written)
+        write_at(file, part, first)
         access, how = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | MAP_FIXED
         if _libc().mmap(place, n_bytes, access, how, file, first) != place:
             raise OSError(ctypes.get_errno(), "can't map a file")

@@ -5,25 +5,23 @@ each model version once.  Orders travel in lane-groups of about equal work; whic
 group, and how orders are grouped, changes no bit.
 """
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.aggregators.weighting import GROUP, GroupedSum
+from simfl.components.aggregators.weighting import GROUP
 from simfl.core.evaluation import Evaluation
 from simfl.core.machine.limits import cores
-from simfl.core.types import Floats, OrderKey, Params
+from simfl.core.types import Floats, Params
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.crew import Crew, Group, Take
-from simfl.training.executors.groups import even_parts, lane_groups, work_of
+from simfl.training.executors.groups import even_parts, lane_groups, parts_of_sum, work_of
 from simfl.training.executors.patience import Patience
 from simfl.training.executors.sharing import Packed, pack
-from simfl.training.executors.sums import Sum
+from simfl.training.executors.sums import Adding, Sum
 
 if TYPE_CHECKING:
     import torch
@@ -31,7 +29,9 @@ if TYPE_CHECKING:
     from simfl.training.task import Task
 
 TRAVEL_BYTES = 1 * 2**20
-"""Models from here on are added up by workers, if that leaves none of them idle for long."""
+"""Models from here on are added up by workers."""
+LEAST_TERMS = 3
+"""A sum of fewer models is no smaller than they are: it is of twice as many bits."""
 UNEVEN = 1.3
 """How much longer the busiest worker may take for it than if models were shared out evenly."""
 
@@ -89,38 +89,38 @@ class Processes(Executor):
     @override
     def worth_adding_up(self, models: int, model_bytes: int) -> bool:
         """Large models take longer to travel than to be added up where they were trained."""
-        return self._workers_add_up(models, model_bytes) or super().worth_adding_up(
-            models, model_bytes
-        )
-
-    def _workers_add_up(self, models: int, model_bytes: int) -> bool:
-        """Whether workers add up: large models, whose sum's groups share out about evenly."""
-        groups = math.ceil(models / GROUP)
-        of_busiest = math.ceil(groups / self.side_by_side) * GROUP
-        return model_bytes >= TRAVEL_BYTES and of_busiest * self.side_by_side <= UNEVEN * models
+        return model_bytes >= TRAVEL_BYTES or super().worth_adding_up(models, model_bytes)
 
     @override
     def _sum(self, batch: OrderBatch, weights: Floats) -> Sum:
-        """Each worker adds up groups of the sum, and only what comes of them travels."""
-        places = range(len(batch.orders))
-        if not weights.any() or not self._workers_add_up(len(places), batch.model_bytes):
-            return super()._sum(batch, weights)
-        work = work_of(self.task, batch.orders)
-        terms = [slice(first, first + GROUP) for first in places[::GROUP]]
-        groups = [Group(list(places[of]), sum(work[of]), weights[of]) for of in terms]
-        total, results, discarded = GroupedSum(), list[WorkResult](), list[OrderKey]()
-        waiting: dict[int, Sum] = {}  # for groups before them; by the first place in the batch
+        """Each worker adds up groups of the sum, and only what comes of them travels.
 
-        def take(group: Group, added: Sum) -> None:
-            waiting[group.at[0]] = added
-            while (following := waiting.pop(len(results), None)) is not None:
-                results.extend(following.results)
-                discarded.extend(following.discarded)
-                if following.total is not None and not discarded:
-                    total.add_group(following.total.astype(np.float64, copy=False))
+        Where one is to be shared by several, who has its beginning adds that up, and the other
+        models of the group travel: they are added to it here, one after the other.
+        """
+        if not weights.any() or batch.model_bytes < TRAVEL_BYTES:
+            return super()._sum(batch, weights)
+        work, places = work_of(self.task, batch.orders), range(len(batch.orders))
+        groups = []
+        for of in parts_of_sum(work, self.side_by_side, GROUP, UNEVEN):
+            begins = of.start % GROUP == 0 and of.stop - of.start >= LEAST_TERMS
+            groups.append(Group(list(places[of]), sum(work[of]), weights[of] if begins else None))
+        travelling = sum(len(group.at) for group in groups if group.weights is None)
+        if travelling > self._at_once(batch.model_bytes):
+            return super()._sum(batch, weights)
+        adding = Adding()
+        waiting: dict[int, Sum | list[WorkResult]] = {}  # for what is before them, by first place
+
+        def take(group: Group, answer: Sum | list[WorkResult]) -> None:
+            waiting[group.at[0]] = answer
+            while (following := waiting.pop(first := adding.count, None)) is not None:
+                if isinstance(following, Sum):
+                    adding.add_sum(following)
+                else:
+                    adding.add(following, weights[first : first + len(following)])
 
         self._compute(batch, groups, take)
-        return Sum(None if discarded else total.value(), results, discarded)
+        return adding.sum()
 
     @override
     def evaluate(

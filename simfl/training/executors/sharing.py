@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.machine.movable import file_of
+from simfl.core.machine.movable import file_of, write_at
 
 if TYPE_CHECKING:  # PyTorch is imported late: listing executors must not wait for it
     import torch
@@ -145,10 +145,8 @@ def _filled(large: Sequence[memoryview], places: Sequence[slice]) -> int:
     """Return the descriptor of an anonymous file that holds buffers at their places."""
     fd = _anonymous_file()
     try:
-        os.ftruncate(fd, places[-1].stop)
-        with mmap.mmap(fd, places[-1].stop) as memory:
-            for place, raw in zip(places, large, strict=True):
-                memory[place] = raw
+        for place, raw in zip(places, large, strict=True):
+            write_at(fd, raw, place.start)
     except BaseException:
         os.close(fd)
         raise

@@ -1,7 +1,7 @@
 """Sums of models, which are much smaller than the models: what an executor can be asked for."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,18 +44,47 @@ def add_up(
         weights: `(r,)` what each model is multiplied by.
         at_once: models that may be there at the same time.
     """
-    total, results, discarded = GroupedSum(), list[WorkResult](), list[OrderKey]()
-    places = range(len(batch.orders))
+    adding, places = Adding(), range(len(batch.orders))
     for first in places[::at_once]:
         part = slice(first, first + at_once)
         # No name for what was trained: it is to be gone when the next part is.
-        for result, weight in zip(train(batch.part(places[part])), weights[part], strict=True):
+        adding.add(train(batch.part(places[part])), weights[part])
+    return adding.sum()
+
+
+class Adding:
+    """A `Sum` that is being made, its terms in canonical order."""
+
+    def __init__(self) -> None:
+        self._total, self._results = GroupedSum(), list[WorkResult]()
+        self._discarded = list[OrderKey]()
+
+    @property
+    def count(self) -> int:
+        """How many orders' terms it has."""
+        return len(self._results)
+
+    def add(self, trained: Sequence[WorkResult], weights: Floats) -> None:
+        """Add the next models, each times its weight, of `(r,)`."""
+        for result, weight in zip(trained, weights, strict=True):
             if not is_sound(result):
-                discarded.append(result.order.key)
-            elif not discarded:
-                total.add(weight, result.params)
-            results.append(replace(result, params=NO_MODEL))
-    return Sum(None if discarded else total.value(), results, discarded)
+                self._discarded.append(result.order.key)
+            elif not self._discarded:
+                self._total.add(weight, result.params)
+            self._results.append(replace(result, params=NO_MODEL))
+
+    def add_sum(self, part: Sum) -> None:
+        """Add the sum of the next terms: a group of `GroupedSum`, or what one begins with."""
+        self._results.extend(part.results)
+        self._discarded.extend(part.discarded)
+        if part.total is not None and not self._discarded:
+            total = part.total.astype(np.float64, copy=False)
+            self._total.add_group(total, len(part.results))
+
+    def sum(self) -> Sum:
+        """Return what came of them; no total if one is not sound."""
+        total = None if self._discarded else self._total.value()
+        return Sum(total, self._results, self._discarded)
 
 
 def models_at_once(model_bytes: int, least: int = 1) -> int:

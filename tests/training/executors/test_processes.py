@@ -7,6 +7,7 @@ import sys
 import textwrap
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError, RunError
 from simfl.training.data import Partitioned
 from simfl.training.executors import patience, processes
-from simfl.training.executors.groups import even_parts, lane_groups
+from simfl.training.executors.groups import even_parts, lane_groups, parts_of_sum
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.processes import Processes
 from simfl.training.executors.sharing import pack
@@ -111,10 +112,10 @@ def test_a_stopped_worker_is_killed_that_takes_no_more_of_a_model_than_a_socket_
     packed.close()
 
 
-@pytest.mark.parametrize("n", [32, 41, 64])
+@pytest.mark.parametrize("n", [2, 20, 32, 41])  # of 20 each trains 10, of which 4 are a group
 def test_workers_add_large_models_up_to_the_same_bits_even_if_one_dies(tmp_path, monkeypatch, n):
     monkeypatch.setattr(processes, "TRAVEL_BYTES", 1)
-    monkeypatch.setattr(Processes, "train", None)  # no model travels
+    monkeypatch.setattr(Processes, "train", None)  # not all models travel
     lives = tmp_path / "lives"
     lives.write_text("x")
     sizes = [7, 12, 0, 5] * 16
@@ -124,14 +125,21 @@ def test_workers_add_large_models_up_to_the_same_bits_even_if_one_dies(tmp_path,
     inline.start(task)
     orders = make_orders(sizes)[:n]
     nothing = {order.key: np.zeros_like(start) for order in orders}
-    nonsense = {orders[at].key: start * np.float32(np.nan) for at in (17, 31)}
-    worth = executor.worth_adding_up(n, start.nbytes)
-    assert worth == (n != 41)  # one of the two would train 32 of them
-    for diverging in ({}, nonsense) if worth else ():
+    nonsense = {orders[at].key: start * np.float32(np.nan) for at in (1, 12, 17, 31) if at < n}
+    assert executor.worth_adding_up(n, start.nbytes)
+    for diverging in ({}, nonsense):
         batch = OrderBatch({0: start}, orders, {**nothing, **diverging})
         same_sum(executor.add_up(batch, weigh), inline.add_up(batch, weigh))
-    assert lives.read_text() == ("" if worth else "x")
+    assert lives.read_text() == ""
     executor.close()
+
+
+def test_workers_share_the_work_of_a_sum_evenly() -> None:
+    """Of 20 models one worker trained 16; all travelled instead, for longer than training took."""
+    shared = partial(parts_of_sum, workers=2, group=16, uneven=1.3)
+    assert shared([8.0] * 20) == [slice(0, 10), slice(10, 16), slice(16, 20)]
+    assert shared([40.0, *[1.0] * 19])[0] == slice(0, 1)
+    assert shared([0.0] * 3) == [slice(0, 3)]
 
 
 @pytest.mark.slow
