@@ -27,7 +27,7 @@ from simfl.core.machine.blas import limited_threads
 from simfl.core.machine.memory import is_short_of_threads
 from simfl.errors import RunError, SimflError
 
-_PRELOADED = ("simfl.runs.run_jobs", "simfl.core.machine.start_server")
+_PRELOADED = ("simfl.core.machine.start_server", "simfl.runs.run_jobs")
 _WITH_TORCH = ("torch", "simfl.training.local", "simfl.training.evaluate")
 _LONGEST = 103
 """Characters that the name of a socket may have, on macOS; 107 on Linux."""

@@ -22,6 +22,29 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+IMPORTING = """\
+import os, signal, sys, time
+from multiprocessing import forkserver
+from pathlib import Path
+
+folder = Path(os.environ["TMPDIR"])
+(folder / "slowly.py").write_text(
+    f"open({str(folder / 'begun')!r}, 'w').close()\\n"
+    "for number in range(1000):\\n"
+    "    try:\\n"
+    "        __import__(f'nothing_{number}')\\n"
+    "    except ImportError:\\n"
+    "        __import__('time').sleep(0.02)\\n"
+)
+os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *sys.path])
+forkserver.set_forkserver_preload(["simfl.core.machine.start_server", "slowly"])
+forkserver.ensure_running()
+while not (folder / "begun").exists():
+    time.sleep(0.01)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
 FEW_FILES = """\
 import resource, sys
 from simfl.core.machine.processes import started
@@ -63,3 +86,15 @@ def test_a_killed_process_leaves_no_socket_behind(tmp_path: Path) -> None:
     while list(tmp_path.iterdir()) and time.monotonic() < until:
         time.sleep(0.02)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such server")
+def test_a_server_whose_process_is_gone_imports_nothing_more(tmp_path: Path) -> None:
+    """It went on importing PyTorch, for seconds, and held the pipe that the command wrote to."""
+    began = time.monotonic()
+    subprocess.run(
+        [sys.executable, "-c", IMPORTING],
+        env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True, check=False,
+    )  # fmt: skip
+    assert time.monotonic() - began < 20  # the end of the pipe came with the server's
+    assert not list(tmp_path.glob("pymp-*"))
