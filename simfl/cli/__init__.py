@@ -13,6 +13,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is not None:  # the program that calls this has handlers of its own
         return _main(argv)
+    import atexit
+    import gc
     import os
     import sys
 
@@ -21,6 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from simfl.core.machine.blas import limit_threads
     from simfl.core.machine.garbage import few_collections
 
+    atexit.register(gc.freeze)  # what PyTorch has made need not be looked through once more
     limit_threads()
     replace_closed()
     print_anywhere()

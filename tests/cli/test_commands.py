@@ -35,6 +35,14 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "--version").startswith("simfl 0.")
 
 
+def test_what_a_command_has_made_is_not_looked_through_at_its_end() -> None:
+    """After a run Python looked for cycles among all that PyTorch is made of, for half a second."""
+    told = "import atexit, gc; atexit.register(lambda: print('kept', gc.get_freeze_count()));"
+    words = [sys.executable, "-c", told + RUN, "--version"]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    assert int(done.stdout.split("kept ")[1]) > 0
+
+
 def test_components_may_lie_in_the_current_folder(tmp_path: Path) -> None:
     """Whether simfl is started as a script, which does not look there, or by `python -m`."""
     mine = "from simfl.components.selectors.uniform import Uniform\nclass Mine(Uniform): ...\n"
