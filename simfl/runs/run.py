@@ -66,9 +66,9 @@ def run_one(
         with locked(job.folder):
             if is_run(job.folder) and not overwrite:
                 raise InputError(
-                    f"{job.folder} holds a run that another process made meanwhile; give "
-                    f"{called('--resume', 'go_on=True')} to keep it, "
-                    f"{called('--overwrite', 'overwrite=True')} to replace it, or another "
+                    f"{job.folder} holds a run that another process made meanwhile; the same again "
+                    f"with {called('--resume', 'go_on=True')} keeps it, with "
+                    f"{called('--overwrite', 'overwrite=True')} it is replaced, or give another "
                     f"{called('--out', 'out')}"
                 )
             prepare(job.folder, job.text, provenance(job, options, builder))

@@ -52,7 +52,7 @@ def test_a_run_that_another_process_made_meanwhile_is_not_replaced(tmp_path: Pat
             if not later.exists():
                 run(Scenario.from_dict({**TINY, "seed": 1}), tmp_path, Options(time_only=True))
 
-    with pytest.raises(InputError, match="another process made meanwhile"):
+    with pytest.raises(InputError, match="made meanwhile; the same again with go_on=True keeps"):
         run(scenario, tmp_path, Options(time_only=True), listen=lambda job: [Meanwhile()])
     assert (later / "summary.json").exists()
 
