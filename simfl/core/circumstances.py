@@ -20,6 +20,7 @@ class Architecture:
         reads_tokens: whether it takes tokens, be it beside measurements.
         frozen: how many of its parameters are not trained.
         personal: how many each device trains for itself, and sends nobody.
+        trained: how many are trained, be they sent or personal.
     """
 
     hidden: int
@@ -28,6 +29,7 @@ class Architecture:
     reads_tokens: bool = False
     frozen: int = 0
     personal: int = 0
+    trained: int = 0
 
 
 @dataclass(frozen=True)

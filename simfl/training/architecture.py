@@ -105,10 +105,6 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
         if model.frozen:
             raise ModelOptionError({"frozen": f"{what}: all are frozen"})
         raise InputError(what)
-    personal = personal_layout(module, model).size
-    if personal == Layout.of(module).size:
-        what = f"model {model.name!r} has no parameters to send: all are personal"
-        raise ModelOptionError({"personal": what})
     inputs = example_input(module, shape, INPUTS)
     with torch.enable_grad():
         outputs = module(inputs)
@@ -130,7 +126,8 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
         has_batch_norm(module),
         reads_tokens(module, shape),
         Layout.of(module, frozen=True).size,
-        personal,
+        personal_layout(module, model).size,
+        Layout.of(module).size,
     )
 
 

@@ -78,8 +78,9 @@ NET = f"{__name__}:Net"
         ({"name": "mlp", "hidden": [8]}, "1."),
         ({"name": NET}, "3."),
         ({"name": NET, "norm": True}, "norm."),
+        ({"name": "mlp", "hidden": [8]}, ""),
     ],
-    ids=["fedper", "lg_fedavg", "by PyTorch", "fedbn"],
+    ids=["fedper", "lg_fedavg", "by PyTorch", "fedbn", "alone"],
 )
 def test_it_is_what_a_plain_loop_in_pytorch_makes(
     run_tiny: RunTiny, model: dict[str, Any], personal: str
@@ -149,6 +150,8 @@ def test_they_never_travel(run_tiny: RunTiny) -> None:
     probed = run_tiny({**FEDPER, "selection": {"name": "power_of_choice", "candidates": 6}}).rounds
     assert (probed["probe_bytes"] >= 6 * 4 * BODY).all()
     assert (probed["probe_bytes"] < 6 * 4 * (BODY + HEAD)).all()
+    alone = run_tiny({**FEDPER, "model.personal": ["*"]}).rounds
+    assert not alone[["download_bytes", "upload_bytes"]].to_numpy().any()
 
 
 def test_executors_make_the_same_of_them(run_tiny: RunTiny) -> None:
@@ -238,17 +241,24 @@ def test_files_that_hold_no_personal_layers(run_tiny: RunTiny) -> None:
         evaluate(RunResult(folder))
 
 
-def test_what_devices_have_of_their_own_is_told() -> None:
-    changes = ["evaluation.on=clients", "data.local_validation=0.2", "model.personal=['*.bias']"]
-    told = assumptions(Scenario.from_dict(TINY, overrides=changes))
-    [own_part] = [each for each in told if each.path == ("model", "personal")]
-    assert own_part.value.startswith("each device trains its own copy of these 18 parameters")
+@pytest.mark.parametrize(
+    ("pattern", "parameters", "rest"),
+    [
+        ("*.bias", 18, "they are never sent"),
+        ("*", BODY + HEAD, "they are the whole model, so nothing is sent"),
+    ],
+)
+def test_what_devices_have_of_their_own_is_told(pattern: str, parameters: int, rest: str) -> None:
+    judged = ["evaluation.on=clients", "data.local_validation=0.2"]
+    given = Scenario.from_dict(TINY, overrides=[*judged, f"model.personal=['{pattern}']"])
+    [told] = [each.value for each in assumptions(given) if each.path == ("model", "personal")]
+    assert told.startswith(f"each device trains its own copy of these {parameters} parameters")
+    assert told.endswith(rest)
 
 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"personal": ["*"]}, "model 'mlp' has no parameters to send: all are personal"),
         ({"personal": ["fc.*"]}, "no parameter matches 'fc.*'; there are 1.weight, 1.bias"),
         (
             {"frozen": ["1.*"], "personal": ["3.*", "1.b*"]},

@@ -44,7 +44,7 @@ class Model(Component, ABC):
     personal: tuple[str, ...] = Field(
         (),
         description="parameters of which each device trains its own, by patterns such as 'head.*'; "
-        "they are never sent, nor averaged (partial personalisation)",
+        "they are never sent, nor averaged (partial personalisation); with '*' each trains alone",
     )
 
     @override
