@@ -18,6 +18,9 @@ from simfl.errors import InputError
 from simfl.training.batch_norm import running_statistics
 from simfl.training.flat import Layout, copied
 
+CLIENTS, PARAMETERS = "clients", "parameters"
+"""What a file of personal parameters holds instead: `(c,)` who has trained, and by name what each
+has, `(c, *shape)`."""
 _EXPECTED = "expected what `torch.save(model.state_dict(), ...)` writes"
 
 
@@ -95,6 +98,8 @@ def read_model(path: Path, module: nn.Module, keep: Sequence[nn.Parameter] = ())
         tensors = held_in(path)
         if not isinstance(tensors, Mapping):
             raise InputError(f"it holds a {type(tensors).__name__}, {_EXPECTED}")
+        if {*tensors} == {CLIENTS, PARAMETERS}:
+            raise InputError("it holds what each client has of its own; `model.pt` holds the model")
         if nested := [name for name, part in tensors.items() if isinstance(part, Mapping)]:
             raise InputError(f"it holds more than a state dict; save its {nested[0]!r} alone")
         load_state_dict(module, tensors, keep)

@@ -10,11 +10,8 @@ import torch
 
 from simfl.core.types import Params
 from simfl.errors import InputError
-from simfl.training.model_file import blaming_file, held_in
+from simfl.training.model_file import CLIENTS, PARAMETERS, blaming_file, held_in
 from simfl.training.personal import PersonalPart
-
-CLIENTS, PARAMETERS = "clients", "parameters"
-"""What it holds: `(c,)` who has trained, and by name what each has, `(c, *shape)`."""
 
 
 def personal_file(part: PersonalPart, own: Mapping[int, Params]) -> bytes:

@@ -121,6 +121,10 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda path: torch.save({"epoch": 1, "net": module().state_dict()}, path),
         "it holds more than a state dict; save its 'net' alone",
     ),
+    "personal layers": (
+        lambda path: torch.save({"clients": torch.arange(2), "parameters": {}}, path),
+        "it holds what each client has of its own; `model.pt` holds the model$",
+    ),
     "another shape": (_biased(torch.ones(6)), r"1.bias is \(6,\), expected \(5,\)"),
     "fewer": (_biased(None), "it lacks 1.bias$"),
     "more": (_changed(head=torch.ones(1)), "the model has no head$"),
