@@ -1,6 +1,7 @@
 """How every client of a run trains."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -47,6 +48,9 @@ class LocalTraining:
         lr_epochs: the scenario's nominal local epochs, for schedules by epoch.
         augmentation: how images are changed (None: not at all).
         shuffle: whether passes over all samples are drawn anew each time.
+        personal_epochs: of a participation's epochs, the first that train personal parameters
+            alone; the others train shared ones alone (None: all train both).
+        only: the names of those that are trained for now (None: all).
     """
 
     batch_size: int
@@ -57,9 +61,15 @@ class LocalTraining:
     lr_epochs: int = 1
     augmentation: Augmentation | None = None
     shuffle: bool = True
+    personal_epochs: int | None = None
+    only: frozenset[str] | None = None
     _rates: dict[tuple[int, range, int], Floats] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    def trains(self, names: Sequence[str]) -> list[int]:
+        """Return the places among parameters' `names` of those that are trained for now."""
+        return [i for i, name in enumerate(names) if self.only is None or name in self.only]
 
     def rates(self, round_: int, epochs: range, steps: int = 1) -> Floats:
         """Return `(epochs * steps,)` learning rates of a round; a whole cohort asks for the same.

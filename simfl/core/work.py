@@ -38,6 +38,8 @@ class Purpose(IntEnum):
     AUGMENTATION = 6
     CORESET_AUGMENTATION = 7
     FORGING = 8
+    SHARED_DROPOUT = 9
+    SHARED_AUGMENTATION = 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from simfl.core.costs import TUNED
 from simfl.core.target import MetricTarget, metric_of
 from simfl.core.words import either, numbered
 from simfl.errors import MEANT, InputError, nearest
+from simfl.scenario.alternation import alternation
 from simfl.scenario.criteria import measured_names
 from simfl.scenario.distributions.data_size import DataSize
 from simfl.scenario.language.place import Location
@@ -37,6 +38,7 @@ def incompatible_parts(scenario: Experiment, facts: Circumstances) -> Iterator[O
     yield from _of_tune(scenario)
     if facts.trains:
         yield from _of_judging(scenario, facts)
+    yield from alternation(scenario, facts)
     yield from _of_energy(scenario, facts)
     yield from _of_privacy(scenario)
     yield from _of_augmentation(scenario, facts)

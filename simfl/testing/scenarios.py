@@ -114,7 +114,7 @@ ATTACKS: st.SearchStrategy[Any] = st.sampled_from(
         {"name": "label_flip", "share": {"min": "20%", "max": "80%"}, "from_round": 2},
     ]
 )
-PERSONAL: st.SearchStrategy[list[str]] = st.sampled_from([[], ["*.bias"], ["*.weight"]])
+PERSONAL: st.SearchStrategy[list[str]] = st.sampled_from([[], ["*.bias"], ["*.weight"], ["*"]])
 WORKLOADS: st.SearchStrategy[Any] = st.sampled_from(
     [
         "full",
@@ -255,6 +255,8 @@ def documents(draw: st.DrawFn) -> Document:
             model = document["model"]
             named = {"name": model} if isinstance(model, str) else model
             document["model"] = {**named, "personal": own}
+            if document["training"]["epochs"] == 2 and draw(st.booleans()):
+                document["training"]["personal_epochs"] = 1
     if policy["name"] == "synchronous" and policy["late"] == "drop":
         policy["min_updates"] = min(1 + document["seed"] % 2, document["rounds"]["clients"])
     return document

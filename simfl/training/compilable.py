@@ -23,5 +23,9 @@ def linear_layers_fit(weights: Sequence[int]) -> bool:
 
 
 def is_compilable(training: LocalTraining) -> bool:
-    """Return whether the library has the optimizer and the loss of `training`."""
-    return type(training.optimizer) in OPTIMIZERS and type(training.loss) is CrossEntropy
+    """Return whether the library has the optimizer and the loss of `training`.
+
+    It trains all parameters in each step.
+    """
+    known = type(training.optimizer) in OPTIMIZERS and type(training.loss) is CrossEntropy
+    return known and training.personal_epochs is None

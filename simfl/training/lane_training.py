@@ -3,6 +3,8 @@
 A lane's result depends on its order, its base model, its correction and the task alone.
 """
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from simfl.components.coresets.base import Coreset
+from simfl.components.local_training import LocalTraining
 from simfl.core.blame import blaming
 from simfl.core.returned import check_places, expect
 from simfl.core.seeds import generator
@@ -21,6 +24,7 @@ from simfl.training.features import sample_features
 from simfl.training.gpu import on_device
 from simfl.training.kernels import Lane
 from simfl.training.measure import mean_gradient, measure
+from simfl.training.personal import personal_layout
 from simfl.training.program import program_of
 from simfl.training.segments import Segment, coreset_segment, full_segments
 from simfl.training.task import Task
@@ -69,10 +73,12 @@ class LaneTraining:
         training = self._task.training
         rows = self._cohort.rows
         everyone = list(range(len(self._orders)))
-        self._advance(everyone, full_segments(self._orders, rows, training))
+        for how, segments in self._phases(full_segments(self._orders, rows, training)):
+            self._advance(everyone, segments, how)
         on_coreset = [lane for lane in everyone if self._has_coreset_steps(lane)]
         if on_coreset:
-            self._advance(on_coreset, [self._coreset_segment(lane) for lane in on_coreset])
+            segments = [self._coreset_segment(lane) for lane in on_coreset]
+            self._advance(on_coreset, segments, training)
         losses = self._means_seen(self._loss_sums).tolist()
         squares = self._means_seen(self._squared_loss_sums)
         steps, rate_sums = self._steps.tolist(), self._rate_sums.tolist()
@@ -103,7 +109,23 @@ class LaneTraining:
         params = self.models[lane].cpu()
         return (params.clone() if params is self._base[lane] else params).numpy()
 
-    def _advance(self, lanes: list[int], segments: list[Segment]) -> None:
+    def _phases(self, full: list[Segment]) -> Iterator[tuple[LocalTraining, list[Segment]]]:
+        """Yield how each lane trains along the parts of its segment `full`, one after the other."""
+        training = self._task.training
+        if training.personal_epochs is None:
+            yield training, full
+            return
+        personal = frozenset(personal_layout(self._program.module, self._task.model).names)
+        shared = frozenset(self._program.layout.names) - personal
+        steps = [
+            training.personal_epochs * -(-len(rows) // training.batch_size)
+            for rows in self._cohort.rows
+        ]
+        parts = zip(*(of.cut(count) for of, count in zip(full, steps, strict=True)), strict=True)
+        for names, segments in zip((personal, shared), parts, strict=True):
+            yield replace(training, only=names), list(segments)
+
+    def _advance(self, lanes: list[int], segments: list[Segment], training: LocalTraining) -> None:
         """Train each of `lanes` along its segment, and add up what its steps came to."""
         progress = self._program.kernel.run(
             [
@@ -112,7 +134,7 @@ class LaneTraining:
             ],
             self._x,
             self._y,
-            self._task.training,
+            training,
         )
         for lane, params in zip(lanes, progress.params, strict=True):
             self.models[lane] = params

@@ -136,7 +136,12 @@ _PROGRAMS: dict[object, Program] = {}
 def program_of(task: Task) -> Program:
     """Return the program of `task`, built at first use; tasks of like model share it."""
     training = task.training  # what of it decides the kernel:
-    how = is_compilable(training), training.augmentation is not None, training.optimizer.repeats
+    how = (
+        is_compilable(training),
+        training.augmentation is not None,
+        training.optimizer.repeats,
+        training.personal_epochs is None,
+    )
     key = (*task.model_key, task.shape, task.classes, task.device, how)
     if key not in _PROGRAMS:
         while len(_PROGRAMS) >= PROGRAMS:

@@ -4,7 +4,7 @@ Everything here follows from the order alone: its plan, its round and its seed.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -41,6 +41,22 @@ class Segment:
     def steps(self) -> int:
         """Number of SGD steps."""
         return len(self.sizes)
+
+    def cut(self, steps: int) -> "tuple[Segment, Segment]":
+        """Return the first `steps` of it, all weighing alike, and those that follow."""
+        rows = int(self.sizes[:steps].sum())
+        first = replace(
+            self, rows=self.rows[:rows], sizes=self.sizes[:steps], rates=self.rates[:steps]
+        )
+        rest = replace(
+            self,
+            rows=self.rows[rows:],
+            sizes=self.sizes[steps:],
+            rates=self.rates[steps:],
+            dropout=Purpose.SHARED_DROPOUT,
+            augmentation=Purpose.SHARED_AUGMENTATION,
+        )
+        return first, rest
 
     @property
     def normalised(self) -> Floats:

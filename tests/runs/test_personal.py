@@ -72,26 +72,32 @@ NET = f"{__name__}:Net"
 
 
 @pytest.mark.parametrize(
-    ("model", "personal"),
+    ("model", "personal", "first"),
     [
-        ({"name": "mlp", "hidden": [8]}, "3."),
-        ({"name": "mlp", "hidden": [8]}, "1."),
-        ({"name": NET}, "3."),
-        ({"name": NET, "norm": True}, "norm."),
-        ({"name": "mlp", "hidden": [8]}, ""),
+        ({"name": "mlp", "hidden": [8]}, "3.", None),
+        ({"name": "mlp", "hidden": [8]}, "1.", None),
+        ({"name": NET}, "3.", None),
+        ({"name": NET, "norm": True}, "norm.", None),
+        ({"name": "mlp", "hidden": [8]}, "", None),
+        ({"name": "mlp", "hidden": [8]}, "3.", 1),
+        ({"name": NET}, "3.", 1),
     ],
-    ids=["fedper", "lg_fedavg", "by PyTorch", "fedbn", "alone"],
+    ids=["fedper", "lg_fedavg", "by PyTorch", "fedbn", "alone", "fedrep", "fedrep by PyTorch"],
 )
 def test_it_is_what_a_plain_loop_in_pytorch_makes(
-    run_tiny: RunTiny, model: dict[str, Any], personal: str
+    run_tiny: RunTiny, model: dict[str, Any], personal: str, first: int | None
 ) -> None:
-    """FedPer (Arivazhagan et al., 2019, algorithms 1 and 2), and with other parts its kin."""
+    """FedPer (Arivazhagan et al., 2019, algorithms 1 and 2), and with other parts its kin.
+
+    FedRep (Collins et al., 2021, algorithm 1) trains them by turns.
+    """
+    training = {"epochs": 2, "batch_size": 8, "shuffle": False, "proximal": MU}
     result = run_tiny(
         {
             **JUDGED,
             "model": {**model, "personal": [f"{personal}*"]},
             "rounds": {"clients": 8, "stop": {"rounds": 2}},
-            "training": {"epochs": 2, "batch_size": 8, "shuffle": False, "proximal": MU},
+            "training": {**training, "personal_epochs": first},
             "training.optimizer": {"name": "sgd", "lr": 0.1, "momentum": 0.5},
         }
     )
@@ -107,7 +113,12 @@ def test_it_is_what_a_plain_loop_in_pytorch_makes(
             net = Net("norm.weight" in start)
             net.load_state_dict(shared | kept[client])
             cohort = data.training([client])
-            _trained(net, cohort.x[cohort.rows[0]], cohort.y[cohort.rows[0]])
+            x, y = cohort.x[cohort.rows[0]], cohort.y[cohort.rows[0]]
+            if first:
+                _train(net, mine, first, x, y)
+                _train(net, [name for name in start if name not in mine], 2 - first, x, y)
+            else:
+                _train(net, [*start], 2, x, y)
             kept[client] = {name: net.state_dict()[name].clone() for name in mine}
             for name, part in net.state_dict().items():
                 total[name] += float(data.sizes[client] / data.sizes.sum()) * part.double()
@@ -122,14 +133,15 @@ def test_it_is_what_a_plain_loop_in_pytorch_makes(
     assert not torch.allclose(kept[0][mine[0]], kept[1][mine[0]], atol=1e-2)
 
 
-def _trained(net: nn.Module, x: torch.Tensor, y: torch.Tensor) -> None:
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.5)
-    start = [parameter.detach().clone() for parameter in net.parameters()]
-    for _ in range(2):
+def _train(net: nn.Module, names: list[str], epochs: int, x: torch.Tensor, y: torch.Tensor) -> None:
+    parts = [net.get_parameter(name) for name in names]
+    optimizer = torch.optim.SGD(parts, lr=0.1, momentum=0.5)
+    start = [parameter.detach().clone() for parameter in parts]
+    for _ in range(epochs):
         for first in range(0, len(x), 8):
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(net(x[first : first + 8]), y[first : first + 8])
-            for parameter, began in zip(net.parameters(), start, strict=True):
+            for parameter, began in zip(parts, start, strict=True):
                 loss = loss + MU / 2 * (parameter - began).square().sum()
             loss.backward()
             optimizer.step()
@@ -154,9 +166,10 @@ def test_they_never_travel(run_tiny: RunTiny) -> None:
     assert not alone[["download_bytes", "upload_bytes"]].to_numpy().any()
 
 
-def test_executors_make_the_same_of_them(run_tiny: RunTiny) -> None:
+@pytest.mark.parametrize("first", [None, 1], ids=["together", "in turns"])
+def test_executors_make_the_same_of_them(run_tiny: RunTiny, first: int | None) -> None:
     """Under FedBuff a client may have several updates in the buffer, one made after the other."""
-    changes = {**FEDPER, **FLAKY, **STALE}
+    changes = {**FEDPER, **FLAKY, **STALE, "training.personal_epochs": first}
     names = ("events.jsonl", "rounds.csv", "model.pt", "personal.pt")
     alone, together = (
         [(run_tiny(changes, options).folder / name).read_bytes() for name in names]

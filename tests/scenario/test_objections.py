@@ -20,6 +20,12 @@ model: mlp
 fleet: {{count: 8}}
 rounds: {{clients: 4, stop: {{rounds: 3}}}}
 """
+ALTERNATING = (
+    GOOD.replace("size: 6}", "size: 6}, local_validation: 20%").replace(
+        "model: mlp", "model: {name: mlp, personal: ['3.*']}"
+    )
+    + "evaluation: {on: clients}\ntraining: {epochs: 2, personal_epochs: 1}\n"
+)
 
 
 def told(text: str, folder: Path, **how: bool) -> list[str]:
@@ -35,6 +41,7 @@ def told(text: str, folder: Path, **how: bool) -> list[str]:
 
 def test_nothing_is_told_of_a_good_scenario(tmp_path: Path) -> None:
     assert told(GOOD, tmp_path) == told(GOOD, tmp_path, trains=False) == []
+    assert told(ALTERNATING, tmp_path) == []
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "executors"])
@@ -142,6 +149,34 @@ CASES = {
         )
         + "evaluation: {on: clients}\ntraining: {filter: cmfl}\n",
         "6:20: training.filter: filter 'cmfl' keeps updates back on devices, and what then becomes",
+    ),
+    "personal epochs where nothing is personal": (
+        GOOD + "training: {epochs: 2, personal_epochs: 1}\n",
+        "5:40: training.personal_epochs: no parameters are personal; name them in `model.personal`",
+    ),
+    "personal epochs where all is": (
+        ALTERNATING.replace("3.*", "*"),
+        "6:40: training.personal_epochs: all parameters are personal, so the epochs after these ",
+    ),
+    "no epoch left for what is shared": (
+        ALTERNATING.replace("_epochs: 1", "_epochs: 2"),
+        "6:40: training.personal_epochs: of 2 epochs it leaves none for shared parameters",
+    ),
+    "personal epochs of steps": (
+        ALTERNATING.replace("epochs: 2,", "steps: 2,"),
+        "6:39: training.personal_epochs: local work is counted in `steps`; give `epochs`",
+    ),
+    "personal epochs before a coreset": (
+        ALTERNATING.replace("epochs: 1", "epochs: 1, workload: coreset"),
+        "6:40: training.personal_epochs: can't go with workload 'coreset', whose last epochs are ",
+    ),
+    "steps of which some are of personal layers": (
+        ALTERNATING + "aggregation: fednova\n",
+        "7:14: aggregation: aggregator 'fednova' weighs updates by a client's steps, some of which",
+    ),
+    "gradients of steps that are of personal layers": (
+        ALTERNATING + "aggregation: scaffold\n",
+        "7:14: aggregation: aggregator 'scaffold' reads gradients off plain SGD by all steps, some",
     ),
     "a loss for other targets": (
         GOOD.replace(PICTURES, "data: {dataset: synthetic_regression}").replace(

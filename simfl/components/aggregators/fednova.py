@@ -54,6 +54,11 @@ class FedNova(Aggregator):
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         run, local = self.fresh(), circumstances.training
+        if local.personal_epochs is not None:
+            yield (
+                f"aggregator {self.name!r} weighs updates by a client's steps, some of which don't "
+                "train what is shared (personal_epochs)"
+            )
         run.prepare(local, circumstances.devices, circumstances.clients)
         optimizer, rate = local.optimizer, run._rate(1)
         if self.proximal is None:  # a schedule may begin below the full rate

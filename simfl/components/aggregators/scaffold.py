@@ -50,6 +50,8 @@ class Scaffold(Aggregator):
         if not isinstance(optimizer, Sgd):
             yield f"{why}, so it can't go with optimizer {optimizer.name!r}"
             return
+        if local.personal_epochs is not None:
+            yield f"{why} by all steps, some of which don't train what is shared (personal_epochs)"
         settings = ("momentum", optimizer.momentum), ("clip", optimizer.clip)
         for name, value in (*settings, ("proximal", local.proximal)):
             if value:

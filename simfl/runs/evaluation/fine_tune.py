@@ -40,9 +40,12 @@ class FineTuning:
 def alone(task: "Task") -> "Task":
     """Return `task` for clients that train for themselves.
 
-    As in a round, but nothing pulls them back to the model and nothing is measured besides.
+    As in a round, but nothing pulls them back to the model, all parameters are trained together and
+    nothing is measured besides.
     """
-    return replace(task, training=replace(task.training, proximal=0.0), wants=())
+    return replace(
+        task, training=replace(task.training, proximal=0.0, personal_epochs=None), wants=()
+    )
 
 
 def fine_tuned(

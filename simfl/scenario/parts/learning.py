@@ -86,6 +86,11 @@ class Training(Part):
         None, description="local passes over the client's data (1 unless `steps` is given)"
     )
     steps: Count | None = Field(None, description="mini-batches, instead of epochs")
+    personal_epochs: Count | None = Field(
+        None,
+        description="the first of the `epochs` train the personal parameters (`model.personal`) "
+        "alone, the others the shared ones (FedRep, FedAlt); omitted: all train both",
+    )
     batch_size: Count = Field(32, description="samples; a short last batch is kept")
     shuffle: bool = Field(
         True,
@@ -147,6 +152,7 @@ class Training(Part):
             lr_epochs=self.epochs or 1,
             augmentation=self.augmentation.of_images(border),
             shuffle=self.shuffle,
+            personal_epochs=self.personal_epochs,
         )
 
 

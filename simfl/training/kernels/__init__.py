@@ -48,7 +48,8 @@ def choose_kernel(module: nn.Module, shape: tuple[int, ...], training: LocalTrai
         return compiled
     device = next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
     if device.type != "cpu":
-        records = training.optimizer.repeats and can_record(module, shape)
+        whole = training.personal_epochs is None  # what is recorded changes all parameters
+        records = whole and training.optimizer.repeats and can_record(module, shape)
         return RecordedKernel(module) if records else LoopKernel(module)
     if training.augmentation is None and (stages := stages_of(module, shape)):
         return LinearKernel(Layout.of(module), stages)

@@ -49,7 +49,15 @@ class Chunk:
             anchor = workspace.load([lane.base for lane in lanes])
         offsets = [lane.offset for lane in lanes if lane.offset is not None]
         offset = workspace.load(offsets) if offsets else None
-        self._optimizer = LaneOptimizer(training, workspace.params, anchor, offset)
+        self._trained = training.trains(workspace.names)
+        """Places of the parts that steps change."""
+        self._optimizer = LaneOptimizer(
+            training,
+            self._those(workspace.params),
+            self._those(anchor),
+            None if offset is None else self._those(offset),
+        )
+        self._plain = self._optimizer.plain and training.only is None
         self._masks = [(width * outputs, p) for outputs, p in dropouts(stages)]
         """Of each dropout layer how many factors a batch needs, and what share it drops."""
         self._streams = []
@@ -84,16 +92,20 @@ class Chunk:
                     lanes = len(step.x)
                     self._workspace.narrow(lanes)
                     self._optimizer.narrow(lanes)
-                if self._optimizer.plain:
+                if self._plain:
                     self._workspace.fused(step)
                 else:
-                    self._optimizer.step(self._workspace.compute(step), step.rates)
+                    self._optimizer.step(self._those(self._workspace.compute(step)), step.rates)
             losses[batches] = objective.losses(targets).numpy()
         return steps.sums(losses)
 
     def result(self) -> list[torch.Tensor]:
         """Return each lane's model `(p,)`."""
         return self._workspace.result()
+
+    def _those(self, parts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """Return of `parts` `(l, n_i)` of all parameters those that steps change."""
+        return [parts[place] for place in self._trained]
 
     def _block(
         self,
@@ -109,7 +121,7 @@ class Chunk:
         counts = steps.active[slice(*block)].tolist()
         rates = torch.from_numpy(steps.rates[batches]).unsqueeze(1)
         weights = torch.from_numpy(steps.weights[batches]).unsqueeze(2)
-        if self._optimizer.plain:
+        if self._plain:
             weights = weights * -rates.unsqueeze(2)
         masks: Sequence[torch.Tensor | None] = [None] * len(counts)
         if self._masks:

@@ -61,11 +61,18 @@ class LoopKernel(Kernel):
 
         The trained model is left in the module's parameters.
         """
-        segment = lane.segment
+        segment, places = lane.segment, training.trains(self.layout.names)
         self._store(lane.start, self._flat)
-        anchor = self._views_of_one(self._stored(lane.base) if training.proximal else self._flat)
-        offset = None if lane.offset is None else self._views_of_one(self._stored(lane.offset))
-        optimizer = LaneOptimizer(training, self._views_of_one(self._flat), anchor, offset)
+
+        def views(flat: torch.Tensor) -> list[torch.Tensor]:
+            """Return parts `(1, ...)` of a single lane, of parameters that are trained."""
+            every = self._views(flat)
+            return [of_one_lane(every[place]) for place in places]
+
+        anchor = views(self._stored(lane.base) if training.proximal else self._flat)
+        offset = None if lane.offset is None else views(self._stored(lane.offset))
+        optimizer = LaneOptimizer(training, views(self._flat), anchor, offset)
+        parameters = [self._parameters[place] for place in places]
         with np.errstate(over="ignore"):  # an infinite rate, of clients that diverge
             rates = torch.from_numpy(segment.rates.astype(np.float32)).to(self.device).view(-1, 1)
         weights = None
@@ -89,7 +96,7 @@ class LoopKernel(Kernel):
                 losses.append(by_row.detach())
                 last = first + by_row.shape[0]
                 loss = by_row.mean() if weights is None else by_row @ weights[first:last]
-                gradients = torch.autograd.grad(loss, self._parameters, materialize_grads=True)
+                gradients = torch.autograd.grad(loss, parameters, materialize_grads=True)
                 with torch.no_grad():
                     parts = [of_one_lane(part) for part in _apart(gradients)]
                     optimizer.step(parts, rates[step : step + 1])
@@ -135,10 +142,6 @@ class LoopKernel(Kernel):
                 like = like.to(memory_format=torch.channels_last)
             views.append(flat.as_strided(shape, like.stride(), offset))
         return views
-
-    def _views_of_one(self, flat: torch.Tensor) -> list[torch.Tensor]:
-        """Return the parameters in `flat` as parts `(1, ...)` of a single lane."""
-        return [of_one_lane(view) for view in self._views(flat)]
 
     def _store(self, flat: torch.Tensor, into: torch.Tensor) -> torch.Tensor:
         """Copy a model `(p,)` into memory laid out as the module's parameters are; return it."""

@@ -20,11 +20,14 @@ class PaddedLayers:
 
     Attributes:
         outputs: of each layer, padded.
+        names: of the parts.
     """
 
     def __init__(self, layout: Layout, stages: Sequence[Stage]) -> None:
         self._layout, self._stages = layout, stages
         self.outputs = [stage.padded_outputs for stage in stages]
+        both = [(stage.weight, stage.bias) for stage in stages]
+        self.names = [name for pair in both for name in pair if name is not None]
 
     def storage(
         self, models: Sequence[torch.Tensor]
@@ -57,8 +60,6 @@ class PaddedLayers:
         """Return the models `(p,)` whose parts `(l, n_i)` these are."""
         whole = parts[0].new_empty(parts[0].shape[0], self._layout.size)
         views = self._layout.views(whole)
-        both = [(stage.weight, stage.bias) for stage in self._stages]
-        names = [name for pair in both for name in pair if name is not None]
-        for name, part in zip(names, parts, strict=True):
+        for name, part in zip(self.names, parts, strict=True):
             views[name].flatten(1).copy_(part)
         return list(whole.unbind())

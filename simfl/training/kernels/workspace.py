@@ -56,6 +56,7 @@ class Workspace:
 
     Attributes:
         params: parts `(l, n_i)` of the models; the optimizer changes them in place.
+        names: of the parts.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Workspace:
         self._stages, self._width, lanes = stages, width, len(start)
         self._padded = padded = PaddedLayers(layout, stages)
         self._weights, self._biases = padded.storage(start)
-        self.params = padded.parts(self._weights, self._biases)
+        self.params, self.names = padded.parts(self._weights, self._biases), padded.names
         self._outputs = [Lanes(lanes, width, stage.outputs) for stage in stages]
         self._below = [Lanes(lanes, width, stage.outputs) for stage in stages]
         self._deltas = [Lanes(lanes, width, columns) for columns in padded.outputs]
