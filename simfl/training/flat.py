@@ -15,7 +15,7 @@ from torch import nn
 from simfl.components.models.base import Model
 from simfl.core.returned import expect
 from simfl.core.types import Params
-from simfl.errors import InputError
+from simfl.errors import MEANT, InputError, nearest
 from simfl.training.batch_norm import use_batch_statistics
 
 MOST_LISTED = 10
@@ -175,12 +175,19 @@ def _refuse_unknown(module: nn.Module, options: Mapping[str, Sequence[str]]) -> 
     }
     problems = {
         option: f"no parameter matches {' or '.join(map(repr, patterns))}; there are "
-        f"{_listed(names)}"
+        f"{_listed(names)}{_meant(patterns, names)}"
         for option, patterns in unfit.items()
         if patterns
     }
     if problems:
         raise ModelOptionError(problems)
+
+
+def _meant(patterns: Sequence[str], names: Sequence[str]) -> str:
+    """Return which name, or all of which layer, was probably meant ("": nobody can tell)."""
+    layers = {f"{name[:at]}.*" for name in names for at, sign in enumerate(name) if sign == "."}
+    hints = [nearest(pattern, {*names, *layers}, alike=0.75) for pattern in patterns]
+    return next((hint for hint in hints if hint.startswith(MEANT)), "")
 
 
 def _refuse_untrained(module: nn.Module, model: Model) -> None:

@@ -274,6 +274,11 @@ def test_what_devices_have_of_their_own_is_told(pattern: str, parameters: int, r
     [
         ({"personal": ["fc.*"]}, "no parameter matches 'fc.*'; there are 1.weight, 1.bias"),
         (
+            {"personal": ["3.wieght"]},
+            "no parameter matches '3.wieght'; there are 1.weight, 1.bias, 3.weight, 3.bias; did "
+            "you mean '3.weight'?",
+        ),
+        (
             {"frozen": ["1.*"], "personal": ["3.*", "1.b*"]},
             "parameters that match '1.b*' are not trained, so no device has its own",
         ),
