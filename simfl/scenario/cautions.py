@@ -10,7 +10,6 @@ from simfl.components.availability.week import in_words, most_at_once, quorum, s
 from simfl.components.compressors.top_k import TopK
 from simfl.components.filters.cmfl import Cmfl
 from simfl.components.models import linear_layers
-from simfl.components.models.fedcore_lstm import FedcoreLstm
 from simfl.core.arguments import called
 from simfl.core.blame import blaming
 from simfl.core.ownership import users_own
@@ -23,6 +22,7 @@ from simfl.scenario.parts.correlation import SAMPLES
 from simfl.scenario.parts.fleet import Group
 from simfl.scenario.privacy import why_no_epsilon
 from simfl.scenario.scenario import Scenario
+from simfl.scenario.token_cautions import of_tokens
 
 SHORTEST_BATCH_S = 1e-4
 """Less than PyTorch takes for a mini-batch of the smallest model on a desktop's core."""
@@ -49,16 +49,7 @@ def cautions(scenario: Scenario, *, trains: bool = True) -> Iterator[Caution]:
     model = scenario.model
     if model.frozen and model.weights_file is None and not users_own([model]):
         yield ("model", "frozen"), "stays at its random weights, because there is no `weights_file`"
-    if (
-        isinstance(model, FedcoreLstm)
-        and model.padding == 0
-        and scenario.data.dataset.zero_is_token
-    ):
-        yield (
-            ("model", "padding"),
-            "token 0 is an ordinary token in the data, but its embedding stays at zero; with null, "
-            "it is learned, too",
-        )
+    yield from of_tokens(scenario)
     yield from _of_filter(scenario)
     yield from _of_aggregation(scenario)
     yield from _of_attackers(scenario)

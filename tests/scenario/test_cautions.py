@@ -225,6 +225,14 @@ def test_shakespeares_line_break_is_no_padding() -> None:
     assert told(data=fedcore, model="fedcore_lstm") == {}
 
 
+@pytest.mark.parametrize(("stride", "overlap"), [(1, True), (79, True), (80, False)])
+def test_text_that_is_kept_aside_and_trained_on_is_told(stride: int, overlap: bool) -> None:
+    plays = {"dataset": {"name": "shakespeare", "vocabulary": "fedcore", "stride": stride}}
+    assert told(data=plays, model="fedcore_lstm") == {}
+    found = told(data={**plays, "local_validation": 0.2}, model="fedcore_lstm")
+    assert [*found] == ["data.local_validation"] * overlap
+
+
 def test_a_delta_at_which_one_of_all_could_be_given_away_is_told() -> None:
     private = {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 1}
     assert told(aggregation=private) == {}
