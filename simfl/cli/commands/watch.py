@@ -31,7 +31,4 @@ def watch_command(
         typer.echo(f"Watching {folder} at {address} (Ctrl-C ends it)")
         if browser:
             typer.launch(address)
-        try:
-            serving.serve_forever()
-        except KeyboardInterrupt:
-            typer.echo("")
+        serving.serve_forever()

@@ -265,7 +265,9 @@ class TestCommand:
         assert main(["watch", str(tmp_path), "--port", "70000"]) == 2
         assert "must be at most 65,535, but got '70000'; see simfl watch" in capsys.readouterr().err
 
-    def test_it_ends_cleanly(self, top: Path) -> None:
+    @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+    def test_it_ends_as_other_commands_do(self, top: Path, ending: signal.Signals) -> None:
+        """It was done, as far as a service manager could tell, whoever had ended it."""
         command = [sys.executable, "-m", "simfl", "watch", str(top), "--port", "0"]
         child = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -276,6 +278,6 @@ class TestCommand:
         match = re.search(r"http://127\.0\.0\.1:(\d+)/", said)
         assert match, said
         assert Browser(int(match[1]))("/")[0] == 200
-        child.send_signal(signal.SIGINT)
+        child.send_signal(ending)
         _, error = child.communicate(timeout=30)
-        assert (child.returncode, error) == (0, "")
+        assert (child.returncode, error) == (128 + ending, "interrupted\n")
