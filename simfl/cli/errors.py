@@ -89,7 +89,10 @@ def _of_room(error: Exception) -> str:
     if is_short_of_memory(error):
         return "there is too little memory to load or open something"
     if is_out_of_memory(error):
-        return "what the scenario asks for does not fit into memory: the model or the data set"
+        return (
+            "there is too little memory for this: raise the limit, if there is one (ulimit -v); of "
+            "a scenario, the model and the data set need most"
+        )
     return ""
 
 

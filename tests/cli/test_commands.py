@@ -174,8 +174,8 @@ def test_validate_with_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (
             MemoryError(),
             1,
-            "error: what the scenario asks for does not fit into memory: the model or the data "
-            "set\n",
+            "error: there is too little memory for this: raise the limit, if there is one (ulimit "
+            "-v); of a scenario, the model and the data set need most\n",
         ),
         (
             RuntimeError("can't start new thread"),
