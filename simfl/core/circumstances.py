@@ -46,7 +46,7 @@ class Circumstances:
         may_be_stale: whether an update can be older than the model it meets.
         withheld_by: name of a filter with which clients keep updates from the server, or empty.
         training: how clients train: a `LocalTraining`, which no module on this floor can name.
-        counts_steps: whether local work is counted in steps, not in epochs.
+        steps: mini-batches of nominal local work (None: it is counted in epochs).
         dataset: name of the data set.
         partition: name of the partition.
         tokens: whether inputs are tokens, whole numbers (None: not known before they are loaded).
@@ -77,7 +77,7 @@ class Circumstances:
     may_be_stale: bool
     withheld_by: str
     training: Any
-    counts_steps: bool
+    steps: int | None
     dataset: str
     partition: str
     tokens: bool | None

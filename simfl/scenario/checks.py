@@ -206,7 +206,7 @@ def circumstances(scenario: Experiment, trains: bool, model: _Model | None) -> C
         may_be_stale=policy.may_be_stale,
         withheld_by=training.filter.name if training.filter.stage == "client" else "",
         training=training.local(),
-        counts_steps=training.steps is not None,
+        steps=training.steps,
         dataset=dataset.name,
         partition=data.partition.name,
         tokens=dataset.tokens,

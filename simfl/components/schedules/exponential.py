@@ -24,7 +24,7 @@ class Exponential(Schedule):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        if self.by_epoch and circumstances.counts_steps:
+        if self.by_epoch and circumstances.steps is not None:
             yield f"lr_schedule {self.name!r} per epoch needs `epochs`, not `steps`"
 
     @override

@@ -74,7 +74,7 @@ class Workload(Component, ABC):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        if self.needs_epochs and circumstances.counts_steps:
+        if self.needs_epochs and circumstances.steps is not None:
             yield f"workload {self.name!r} needs `epochs`, not `steps`"
 
     def asks_all(self, *, timed: bool) -> bool:

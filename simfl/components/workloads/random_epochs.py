@@ -31,7 +31,7 @@ class RandomEpochs(Workload):
     Cost: ``epochs * m`` sample-units.
     """
 
-    min: PositiveInt = Field(1, description="least epochs (or steps; of fewer all); FedNova: 2")
+    min: PositiveInt = Field(1, description="least epochs (or steps); FedNova: 2")
     share: Percent = Field(
         1.0,
         gt=0,
@@ -41,9 +41,11 @@ class RandomEpochs(Workload):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        nominal = circumstances.training.lr_epochs
-        if not circumstances.counts_steps and self.min > nominal:
-            yield f"workload {self.name!r}: `min` is {self.min}, but `epochs` only {nominal}"
+        option, nominal = "steps", circumstances.steps
+        if nominal is None:
+            option, nominal = "epochs", circumstances.training.lr_epochs
+        if self.min > nominal:
+            yield f"workload {self.name!r}: `min` is {self.min}, but `{option}` only {nominal}"
 
     @override
     def plan(self, assignment: Assignment) -> Plan | None:
@@ -53,5 +55,5 @@ class RandomEpochs(Workload):
         rng = generator(assignment.rng_seed, _AMOUNT)
         if rng.random() >= self.share:
             return assignment.nominal()
-        amount = int(rng.integers(min(self.min, nominal), nominal + 1))
+        amount = int(rng.integers(self.min, nominal + 1))
         return Plan(full_epochs=amount) if assignment.steps is None else Plan(steps=amount)

@@ -167,11 +167,13 @@ def test_more_random_epochs_than_all_are_refused() -> None:
     workload = workloads.parse({"name": "random_epochs", "min": 2})
     [told] = workload.objections(circumstances())
     assert told == "workload 'random_epochs': `min` is 2, but `epochs` only 1"
-    assert not [*workload.objections(circumstances(counts_steps=True))]
+    [told] = workload.objections(circumstances(steps=1))
+    assert told == "workload 'random_epochs': `min` is 2, but `steps` only 1"
+    assert not [*workload.objections(circumstances(steps=2))]
 
 
 def test_coreset_needs_epochs() -> None:
-    [told] = workloads.parse("coreset").objections(circumstances(counts_steps=True))
+    [told] = workloads.parse("coreset").objections(circumstances(steps=5))
     assert "needs `epochs`" in told
     with pytest.raises(InputError, match="needs training epochs"):
         plan("coreset", 1, 1, 10, steps=5)
