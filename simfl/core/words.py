@@ -83,6 +83,16 @@ def natural(text: str) -> tuple[str | int, ...]:
     return tuple(words)
 
 
+def group_names(groups: Sequence[str], others: Iterable[str]) -> list[str]:
+    """Return what groups are called beside `others`, which are no groups: by no name of theirs.
+
+    >>> group_names(["new", "old"], ["all"]), group_names(["all", "group all"], ["all"])
+    (['new', 'old'], ['group all', 'group group all'])
+    """
+    clash = not set(groups).isdisjoint(others)
+    return [f"group {name}" if clash else name for name in groups]
+
+
 def owners(lines: Mapping[str, Iterable[_Line]]) -> dict[_Line, list[str]]:
     """Return the names of those who say each line, in the order in which lines first come.
 

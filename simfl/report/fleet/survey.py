@@ -23,6 +23,7 @@ from simfl.coordinators.base import Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.core.component import overrides
 from simfl.core.types import Floats, Ids
+from simfl.core.words import group_names
 from simfl.report.fleet.expected_round import expected_round_s
 from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
 from simfl.scenario.scenario import Scenario
@@ -34,6 +35,8 @@ from simfl.sim.server.server import Server
 from simfl.sim.timeline import ROUNDING, Timeline
 
 NUMBERS = ("compute", "downlink", "uplink", "latency", "samples", "round")
+ALL = "all"
+"""What all devices are called beside the groups."""
 PHASES = ("download", "compute", "upload")
 
 
@@ -56,11 +59,15 @@ def survey(builder: Builder) -> FleetFacts:
     members = {group.name: group.first + np.arange(group.count) for group in fleet.groups}
     weeks = {group.name: _week(group) for group in builder.drawn_fleet().groups}
     facts_of = partial(_facts, columns=columns, limit_s=limit_s, holds=holds, attacks=attacks)
-    groups = [facts_of(name, own, float(weeks[name].share.mean())) for name, own in members.items()]
+    told = group_names([*members], [ALL] if len(members) > 1 else [])
+    groups = [
+        facts_of(as_, own, float(weeks[name].share.mean()))
+        for as_, (name, own) in zip(told, members.items(), strict=True)
+    ]
     if len(groups) > 1:
         weights = [group.count for group in groups]
         online = float(np.average([group.online for group in groups], weights=weights))
-        groups.append(facts_of("all", np.arange(len(fleet)), online))
+        groups.append(facts_of(ALL, np.arange(len(fleet)), online))
     able = np.flatnonzero((fleet.samples > 0) & holds)
     wanted = min(settings.clients, len(able))
     asked = min(policy.asked(settings.clients), len(able))

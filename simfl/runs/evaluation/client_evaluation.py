@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simfl.core.types import Flags, Floats
+from simfl.core.words import group_names
 from simfl.runs.evaluation.fine_tune import FineTuning
 from simfl.runs.folder.eventlog import finite
 from simfl.runs.results.result import RunResult
@@ -127,9 +128,9 @@ class ClientEvaluation:
         heard = self.clients["participations"].to_numpy()
         yield EVERYBODY, np.ones(len(groups), dtype=np.bool_)
         names = [name for name, _ in self.run.groups if (groups == name).any()]
-        for name in names if len(names) > 1 else ():
-            taken = name in (EVERYBODY, HEARD, NEVER_HEARD)
-            yield f"group {name}" if taken else name, groups == name
+        if len(names) > 1:
+            told = group_names(names, (EVERYBODY, HEARD, NEVER_HEARD))
+            yield from ((as_, groups == name) for as_, name in zip(told, names, strict=True))
         if (heard > 0).any() and (heard == 0).any():
             yield HEARD, heard > 0
             yield NEVER_HEARD, heard == 0

@@ -264,6 +264,13 @@ def test_groups_and_availability() -> None:
     assert found.as_dict()["groups"][1]["numbers"]["uplink"]["p50"] is None
 
 
+def test_a_group_called_all_is_not_all_devices() -> None:
+    """Two columns had one name, and one of them was of some devices only."""
+    found = facts(fleet=[{"name": name, "count": 2} for name in ("all", "group all")])
+    told = {group.name: group.count for group in found.groups}
+    assert told == {"group all": 2, "group group all": 2, "all": 4}
+
+
 def test_a_quorum_that_is_hardly_ever_met_is_told() -> None:
     """The run looked for it through 30 days of virtual time before anybody knew."""
     fleet = {**FLEET, "availability": {"name": "on_off", "on": "10 min", "off": "1 h"}}

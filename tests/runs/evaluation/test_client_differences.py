@@ -67,11 +67,11 @@ def test_differences_are_of_the_same_seeds_and_clients(evaluations: list[ClientE
 
 def test_a_group_called_heard_is_not_who_was_heard(tmp_path: Path) -> None:
     """One row stood for both, in the differences and over seeds."""
-    fleet = [{**FLEET[0], "name": name} for name in ("heard", "everybody")]
+    fleet = [{**FLEET[0], "name": name} for name in ("heard", "group heard")]
     few = {"fleet": fleet, "variants": {"a": {}, "b": {"training.epochs": 1}}, "seeds": [0]}
     scenario = Scenario.from_dict({**SCENARIO, **few}, overrides=["rounds.stop.rounds=1"])
     found = [evaluate(one) for one in run(scenario, tmp_path)]
-    whom = ["everybody", "group heard", "group everybody", "heard", "never heard"]
+    whom = ["everybody", "group heard", "group group heard", "heard", "never heard"]
     assert [[spread.whom for spread in own.spreads] for own in found] == [whom, whom]
     assert [difference.whom for difference in client_differences(found, "a")] == whom[:3]
 
