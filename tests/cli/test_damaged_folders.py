@@ -1,10 +1,16 @@
 """Commands that read a run say which file of its is damaged, and what it lacks."""
 
 import json
+from typing import Any
 
 import pytest
 
+from simfl import Options
 from simfl.cli import main
+from simfl.sim.networks.base import Network
+from simfl.sim.networks.shared import Shared
+from simfl.sim.policies.base import Process, RoundPolicy, policies
+from simfl.sim.server.server import Server
 from tests.tiny import RunTiny
 
 
@@ -150,6 +156,34 @@ def test_a_scenario_changed_by_hand_is_told_with_its_line(
         err = capsys.readouterr().err
         assert told in err
         assert f"{file}:{line + 1}:" in err or f"{file} is damaged" in err
+
+
+class Firm(RoundPolicy):
+    """A user's own policy, with an option that is called as one of another kind."""
+
+    enforce: str = "softly"
+
+    def run(self, server: Server) -> Process:
+        return policies.parse({"name": "synchronous", "deadline": "1 s"}).run(server)
+
+
+class Honeycomb(Network):
+    """A user's own network, likewise."""
+
+    cells: tuple[int, ...] = (6,)
+
+    def bind(self, *args: Any, **more: Any) -> Any:
+        return Shared().bind(*args, **more)
+
+
+def test_options_of_components_of_ones_own_are_not_taken_for_those_of_others(
+    run_tiny: RunTiny, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run was called damaged for what its policy's `enforce` was, or its network's `cells`."""
+    own = {"network": f"{__name__}:Honeycomb", "rounds.policy": f"{__name__}:Firm"}
+    folder = run_tiny(own, Options(time_only=True)).folder
+    for command in ("compare", "explain", "report"):
+        assert main([command, str(folder)]) == 0, capsys.readouterr().err
 
 
 def test_a_run_without_its_scenario_is_neither_left_out_nor_replaced(

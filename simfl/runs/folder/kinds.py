@@ -25,10 +25,12 @@ class _Kind(NamedTuple):
     Attributes:
         words: what messages call it.
         fits: returns whether a value is that.
+        of: the name of the component whose option it is; another's is its own affair ("": of any).
     """
 
     words: str
     fits: Callable[[Any], bool]
+    of: str = ""
 
     def or_null(self) -> "_Kind":
         """Return the kind of what may also not be known."""
@@ -78,11 +80,11 @@ _OF_SCENARIO: _Kinds = {
     ("fleet", ANY, "availability"): _PART,
     ("fleet", ANY, "attack"): _PART,
     ("fleet", ANY, "attack", "from_round"): _COUNT,
-    ("network", "cells"): _MAPPING,
-    ("network", "cells", ANY): _MAPPING,
+    ("network", "cells"): _MAPPING._replace(of="shared"),
+    ("network", "cells", ANY): _MAPPING._replace(of="shared"),
     ("training", "batch_size"): _POSITIVE,
     ("rounds", "policy"): _PART,
-    ("rounds", "policy", "enforce"): _BOOLEAN,
+    ("rounds", "policy", "enforce"): _BOOLEAN._replace(of="synchronous"),
     ("evaluation", "every"): _POSITIVE,
     ("evaluation", "targets"): _LIST,
     ("evaluation", "metrics"): _LIST,
@@ -179,6 +181,8 @@ def require_sound_json(content: Any, path: Path, cure: str) -> None:
 def _wrong(content: Any, kinds: _Kinds, or_null: bool = False) -> "Iterator[tuple[Location, str]]":
     """Yield where something stands that is not of its kind, and what is wrong with it."""
     for path, kind in kinds.items():
+        if kind.of and kind.of not in _names_above(content, path):
+            continue
         for place, value in _at(content, path):
             if kind.fits(value) or (or_null and value is None):
                 continue
@@ -187,6 +191,12 @@ def _wrong(content: Any, kinds: _Kinds, or_null: bool = False) -> "Iterator[tupl
             told = repr(value)
             told = told if len(told) < 50 else f"{told[:50]}..."
             yield place, f"{dotted(place)}: expected {kind.words}, got {told}"
+
+
+def _names_above(content: Any, path: tuple[str, ...]) -> list[Any]:
+    """Return the names of what a path leads through."""
+    places = [(*path[:end], "name") for end in range(len(path))]
+    return [name for place in places for _, name in _at(content, place)]
 
 
 def _at(

@@ -22,7 +22,7 @@ def ended_by_deadline(run: RunResult) -> Flags:
         return np.zeros(run.n_rounds, dtype=np.bool_)
     policies = Policies.of(run.folder, run.scenario, run.provenance)
     by_round = [policies.in_round(number) for number in run.of_rounds("round").tolist()]
-    enforced = np.array([policy.get("enforce", True) for policy in by_round])
+    enforced = np.array([policy.get("enforce", True) is not False for policy in by_round])
     server_s = np.array([_server_s(policy) for policy in by_round])
     of_rounds = np.array([PERIOD in policy for policy in by_round])
     opened_s = np.where(of_rounds, run.of_rounds("start_s"), _sent_s(run))

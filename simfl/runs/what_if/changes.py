@@ -193,8 +193,10 @@ def _faster_links(scenario: Mapping[str, Any]) -> Iterator[Change]:
         for key in ("server_downlink", "server_uplink")
         if key in network
     }
-    for name, cell in (network.get("cells") or {}).items():
-        paths |= {f"network.cells.{name}.{key}": cell.get(key) for key in LINKS}
+    cells = network.get("cells")
+    for name, cell in cells.items() if isinstance(cells, Mapping) else ():
+        if isinstance(cell, Mapping):  # a network of the user's own may have other cells
+            paths |= {f"network.cells.{name}.{key}": cell.get(key) for key in LINKS}
     limited = {path: value for path, value in paths.items() if value != "unlimited"}
     yield _scaled("links twice as fast", 2.0, limited)
     yield Change(
