@@ -90,7 +90,10 @@ def _in_all(runs: "Sequence[tuple[Job, Estimate]]", options: "Options") -> str:
     left = formats.plural(len(estimates), "run")
     caution = "it may be several times more or less"
     if not all(cost.counted for cost in estimates):
-        caution = f"where `rounds.stop` counts no rounds, that is for {ROUNDS}: many more may fit"
+        caution = (
+            f"where `rounds.stop` counts no rounds, that is for {ROUNDS}: many more may fit "
+            "(`simfl fleet` tells how long one takes)"
+        )
     if processes < 2:
         shared = 0.0
     each = max(cost.memory_bytes - (cost.shared_bytes if shared else 0.0) for cost in estimates)

@@ -10,6 +10,7 @@ from simfl.core.work import Plan
 from simfl.runs.options import Options
 from simfl.runs.privacy import rounds_within
 from simfl.scenario.scenario import Scenario
+from simfl.sim.server.planning import answer_units
 
 FLOPS, STEP_S = 6e10, 3e-4
 """Floating-point operations in a host second of one core, and host seconds of a mini-batch beside
@@ -23,6 +24,8 @@ PARTICIPATION_S = 3e-4
 """Host seconds that the clock, the log and the rest take of a participation."""
 LOGGED_BYTES = {"full": (1350, 700), "rounds": (0, 700), "none": (0, 0)}
 """Bytes of events of a participation and of a round, by what is logged."""
+ANSWER_BYTES = 240
+"""Bytes of events of a selector's question and its answer, of one client, in a full log."""
 ROW_BYTES, ROUND_ROW_BYTES = 150, 200
 """Bytes of a participation's row, and of a round's."""
 PACKED = 1 / 4
@@ -97,8 +100,10 @@ def estimate(scenario: Scenario, options: Options | None = None) -> Estimate:
     updates = scenario.rounds.policy.counted(scenario.rounds.clients)
     together = min(updates, scenario.devices)
     participations = rounds * scenario.rounds.policy.cohorts * together
-    clock_s = participations * PARTICIPATION_S
-    disk = _recorded(rounds, participations, options)
+    answers = scenario.selection.answers(together, scenario.devices, rounds)
+    asked = sum(answers.values()) if scenario.selection.charge_probes else 0
+    clock_s = (participations + asked) * PARTICIPATION_S
+    disk = _recorded(rounds, participations, asked, options)
     total = _samples(scenario)
     held, shared = _of_data(scenario, total)
     process = PROCESS_BYTES + DEVICE_BYTES * scenario.devices + held
@@ -131,9 +136,14 @@ def estimate(scenario: Scenario, options: Options | None = None) -> Estimate:
         rate, step_s = STACKED_FLOPS, STACKED_STEP_S
     if facts.compiled:
         rate, step_s = COMPILED_FLOPS, COMPILED_STEP_S
-    trained = participations * plan.units(samples_each, batch) * facts.flops
-    steps = participations * plan.n_steps(samples_each, batch)
-    training_s = steps * step_s + trained / rate
+    nominal = plan.units(samples_each, batch)
+    answered = sum(
+        count * answer_units(report, samples_each, nominal, facts.forward_units)
+        for report, count in answers.items()
+    )
+    trainings = participations + sum(answers.get(report, 0) for report in ("update", "trial"))
+    trained = (participations * nominal + answered) * facts.flops
+    training_s = trainings * plan.n_steps(samples_each, batch) * step_s + trained / rate
     return replace(
         of_clock,
         host_s=clock_s
@@ -171,9 +181,17 @@ def _copied(scenario: Scenario) -> float:
     return scenario.data.test_share if scenario.data.partition.pools_test else 0.0
 
 
-def _recorded(rounds: int, participations: int, options: Options) -> float:
-    """Return the bytes of a run's event log and tables; `participations` are of all rounds."""
+def _recorded(rounds: int, participations: int, asked: int, options: Options) -> float:
+    """Return the bytes of a run's event log and tables.
+
+    Args:
+        rounds: of the run.
+        participations: in all of them.
+        asked: answers to a selector's questions.
+        options: what is logged.
+    """
     of_participation, of_round = LOGGED_BYTES[options.log]
     events = participations * of_participation + rounds * of_round
+    events += asked * ANSWER_BYTES if options.log == "full" else 0
     rows = rounds * ROUND_ROW_BYTES + (0 if options.log == "none" else participations * ROW_BYTES)
     return rows + (PACKED * events if options.compress_log else events)

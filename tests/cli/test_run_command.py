@@ -268,7 +268,7 @@ class TestSweeps:
         run(file, "--dry-run")
         alone, total = capsys.readouterr().out.splitlines()
         assert "  1 seed, unknown how many rounds; 100 each would take " in alone
-        assert total.endswith("`rounds.stop` counts no rounds, that is for 100: many more may fit")
+        assert "`rounds.stop` counts no rounds, that is for 100: many more may fit (`simfl" in total
         run(file, "--dry-run", "--set", "rounds.stop.rounds=3")
         assert "100" not in capsys.readouterr().out
 

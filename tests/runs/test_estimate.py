@@ -194,6 +194,21 @@ def test_a_round_of_an_asynchronous_policy_is_one_aggregation() -> None:
     assert costs["fedasync"] < costs["synchronous"] / 2
 
 
+def test_what_a_selector_asks_is_reckoned_with(tmp_path: Path) -> None:
+    """TiFL has everybody train once, of whom a run of few rounds was told to ask few."""
+    fleet = {"fleet.count": 200, "data.dataset.samples": 6000}
+    tifl = {**fleet, "selection": "tifl"}
+    costs = {name: estimate(scenario(**own)) for name, own in (("uniform", fleet), ("tifl", tifl))}
+    trainings = 4 * costs["uniform"].rounds
+    more = costs["tifl"].training_s / costs["uniform"].training_s
+    assert (trainings + 200) / trainings < more < 2 * (trainings + 200) / trainings
+    times = {"selection.profile": "loss", **tifl, "rounds.stop.rounds": 2}
+    [result] = run(scenario(**times), tmp_path, Options(time_only=True))
+    size = (result.folder / "events.jsonl").stat().st_size
+    told = estimate(scenario(**times), Options(time_only=True)).disk_bytes
+    assert 1 / 2 < told / size < 2
+
+
 def test_privacy_that_ends_a_run_is_reckoned_with(run_tiny: RunTiny) -> None:
     """`--dry-run` told of a hundred rounds, or of all that `rounds.stop` allows."""
     noisy = {"name": "dp_fedavg", "clip": 1.0, "noise_multiplier": 3.0, "delta": 1e-3}

@@ -1,13 +1,14 @@
 """What selectors that prefer high losses share: ask everybody once, then listen to participants."""
 
 from abc import ABC
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 from pydantic import PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors.base import Answers, Probe, RoundOutcome, Selector, View
+from simfl.components.selectors.base import Answers, Probe, Report, RoundOutcome, Selector, View
 from simfl.components.selectors.mathematics.draws import known_or_median, spread
 from simfl.core.types import Floats, Rng
 
@@ -22,6 +23,10 @@ class LossTracker(Selector, ABC):
     needs_training: ClassVar[bool] = True
 
     _loss: Floats | None = PrivateAttr(default=None)
+
+    @override
+    def answers(self, clients: int, devices: int, rounds: int) -> Mapping[Report, int]:
+        return {"loss": devices}
 
     @override
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:

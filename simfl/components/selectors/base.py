@@ -243,6 +243,16 @@ class Selector(Component, ABC):
         """Return what must be asked before choosing; called again with the answers until None."""
         return None
 
+    def answers(self, clients: int, devices: int, rounds: int) -> Mapping[Report, int]:
+        """Return how many answers of each kind it asks for in a whole run, about, for estimates.
+
+        Args:
+            clients: asked per round.
+            devices: that can be asked.
+            rounds: of the run.
+        """
+        return {}
+
     @abstractmethod
     def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         """Return `(m,)` up to `k` available ids; whose id is there twice counts twice.

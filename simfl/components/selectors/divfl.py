@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors.base import Answers, Probe, RoundOutcome, Selector, View, selectors
+from simfl.components.selectors.base import (
+    Answers,
+    Probe,
+    Report,
+    RoundOutcome,
+    Selector,
+    View,
+    selectors,
+)
 from simfl.components.selectors.mathematics.vectors import Vectors, distances, present, stored
 from simfl.core.component import decided_by_options
 from simfl.core.machine.memory import require_memory
@@ -107,6 +115,10 @@ class DivFl(Selector):
         """Whether participants' gradients do."""
         gradients = self.refresh == "participants" and self.vectors == "gradient"
         return ("gradient",) if gradients else ()
+
+    @override
+    def answers(self, clients: int, devices: int, rounds: int) -> Mapping[Report, int]:
+        return {self.vectors: devices * (1 if self.refresh == "participants" else rounds)}
 
     @override
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:

@@ -4,6 +4,7 @@ Tang et al., "FedCor: Correlation-Based Active Client Selection Strategy for Het
 Learning", CVPR 2022, Algorithms 1 and 2 and appendix C.1; docs/algorithms.md, A.5.
 """
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from typing_extensions import override
 
 from simfl.components.selectors._presets import WithPresets
 from simfl.components.selectors._schedule import is_due
-from simfl.components.selectors.base import Answers, Probe, View, selectors
+from simfl.components.selectors.base import Answers, Probe, Report, View, selectors
 from simfl.components.selectors.mathematics.draws import grown, spread
 from simfl.components.selectors.mathematics.gaussian_process import Posterior, choose, train
 from simfl.core.machine.memory import require_memory
@@ -107,6 +108,15 @@ class FedCor(WithPresets):
         """Return whether losses are compared with those of an earlier round, once a round."""
         t = view.round - 1
         return self.samples_from <= t <= self.warmup + 1 and t > self._last.get(view.part, -1)
+
+    @override
+    def answers(self, clients: int, devices: int, rounds: int) -> Mapping[Report, int]:
+        samples = max(min(rounds, self.warmup + 2) - self.samples_from, 0)
+        updates = 0
+        if self.interval is not None and rounds > self.warmup:
+            updates = (rounds - 1) // self.interval - self.warmup // self.interval
+        losses = samples + 2 * updates
+        return {"loss": losses * devices, "trial": updates * min(clients, devices)}
 
     @override
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:

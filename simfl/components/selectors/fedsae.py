@@ -4,12 +4,14 @@ Li et al., "FedSAE: A Novel Self-Adaptive Federated Learning Framework in Hetero
 IJCNN 2021, section III-C; docs/algorithms.md, A.9.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.selectors._losses import LossTracker
-from simfl.components.selectors.base import Answers, Probe, RoundOutcome, View, selectors
+from simfl.components.selectors.base import Answers, Probe, Report, RoundOutcome, View, selectors
 from simfl.components.selectors.mathematics.draws import successive
 from simfl.core.types import Ids, Rng
 
@@ -34,6 +36,10 @@ class FedSae(LossTracker):
     )
 
     _outdated: Ids | None = PrivateAttr(default=None)
+
+    @override
+    def answers(self, clients: int, devices: int, rounds: int) -> Mapping[Report, int]:
+        return {"loss": devices + (rounds - 1) * min(clients, devices)}
 
     @override
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:

@@ -5,6 +5,7 @@ Algorithm 1 and Eq. 11 to 14; docs/algorithms.md, A.7.
 """
 
 import logging
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
@@ -105,6 +106,11 @@ class KDppSelector(Selector):
         if self._answered is not None and not again:
             answered[: len(self._answered)] = self._answered
         return answered
+
+    @override
+    def answers(self, clients: int, devices: int, rounds: int) -> Mapping[Report, int]:
+        every = self.refresh_every or rounds
+        return {REPORTS[self.profile]: devices * math.ceil(rounds / every)}
 
     @override
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:

@@ -4,13 +4,14 @@ Cho, Wang & Joshi, "Client Selection in Federated Learning: Convergence Analysis
 Power-of-Choice Selection Strategies", arXiv:2010.01243, section 4; docs/algorithms.md, A.4.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt
 from typing_extensions import override
 
-from simfl.components.selectors.base import Answers, Probe, Selector, View, selectors
+from simfl.components.selectors.base import Answers, Probe, Report, Selector, View, selectors
 from simfl.components.selectors.mathematics.draws import log_shares, spread, successive
 from simfl.core.types import Ids, Rng
 
@@ -41,10 +42,18 @@ class PowerOfChoice(Selector):
     )
     minibatch: PositiveInt = Field(64, description="samples in cpow-d's mini-batch")
 
+    def _drawn(self, k: int) -> int:
+        return max(self.candidates or 2 * k, k)
+
     def _draw(self, view: View, k: int, rng: Rng) -> Ids:
         ids = view.available
-        d = max(self.candidates or 2 * k, k)
-        return np.sort(ids[successive(log_shares(view.history.samples[ids]), d, rng)])
+        shares = log_shares(view.history.samples[ids])
+        return np.sort(ids[successive(shares, self._drawn(k), rng)])
+
+    @override
+    def answers(self, clients: int, devices: int, rounds: int) -> Mapping[Report, int]:
+        asked = 0 if self.loss == "last" else min(self._drawn(clients), devices)
+        return {"loss": asked * rounds}
 
     @override
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:

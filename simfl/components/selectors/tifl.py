@@ -5,7 +5,7 @@ docs/algorithms.md, A.13.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import numpy as np
@@ -13,7 +13,15 @@ from pydantic import Field, NonNegativeInt, PositiveInt, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.selectors._schedule import is_due
-from simfl.components.selectors.base import Answers, Probe, Reports, Selector, View, selectors
+from simfl.components.selectors.base import (
+    Answers,
+    Probe,
+    Report,
+    Reports,
+    Selector,
+    View,
+    selectors,
+)
 from simfl.components.selectors.mathematics.draws import grown, spread
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Ids, Rng
@@ -74,6 +82,11 @@ class Tifl(Selector):
 
     def _is_due(self, view: View) -> bool:
         return is_due(self.interval, self._last.get(view.part, -1), view.round - 1)
+
+    @override
+    def answers(self, clients: int, devices: int, rounds: int) -> Mapping[Report, int]:
+        losses: dict[Report, int] = {"loss": devices * math.ceil(rounds / self.interval)}
+        return losses if self.profile == "loss" else {**losses, self.profile: devices}
 
     @override
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:

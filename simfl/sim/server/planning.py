@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simfl.components.selectors.base import Probe
+from simfl.components.selectors.base import Probe, Report
 from simfl.components.workloads.base import Assignment, Workload
 from simfl.core.blame import blaming
 from simfl.core.returned import expect
@@ -168,17 +168,18 @@ class Planner:
         """Return what answering `probe` means for the device of `client`."""
         prices = self._state.settings.prices
         samples = all_samples = int(self._fleet.samples[client])
-        held = int(self._fleet.loss_samples[client])
+        if probe.report == "loss":
+            samples = int(self._fleet.loss_samples[client])
         if probe.samples is not None:
-            held, samples = min(held, probe.samples), min(samples, probe.samples)
+            samples = min(samples, probe.samples)
         nominal = self._state.settings.nominal.units(all_samples, self._state.settings.batch_size)
-        forward = self._state.settings.forward_units
-        units, size = {
-            "loss": (forward * held, SCALAR_BYTES),
-            "fc1_profile": (forward * samples, prices.profile_bytes),
-            "gradient": (float(samples), prices.model_bytes),
-            "update": (nominal, prices.update_bytes),
-            "trial": (nominal, prices.update_bytes),
+        units = answer_units(probe.report, samples, nominal, self._state.settings.forward_units)
+        size = {
+            "loss": SCALAR_BYTES,
+            "fc1_profile": prices.profile_bytes,
+            "gradient": prices.model_bytes,
+            "update": prices.update_bytes,
+            "trial": prices.update_bytes,
         }[probe.report]
         fresh = probe.model == "trial" or not self._holds(client, self._state.version)
         group = self._fleet.group(client)
@@ -193,6 +194,20 @@ class Planner:
 
 
 _NOTHING = Plan()
+
+
+def answer_units(report: Report, samples: int, nominal: float, forward: float) -> float:
+    """Return the sample-units that an answer takes.
+
+    Args:
+        report: what is answered.
+        samples: it is of so many.
+        nominal: sample-units of a whole local training.
+        forward: sample-units of a forward pass, of one sample.
+    """
+    if report in ("update", "trial"):
+        return nominal
+    return float(samples) if report == "gradient" else forward * samples
 
 
 def _extras(settings: Settings, fleet: Fleet) -> tuple[Floats, int]:

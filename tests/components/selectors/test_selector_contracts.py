@@ -1,11 +1,14 @@
 """Every registered selector, with its defaults and in its variants, goes through the contract."""
 
+from collections import Counter
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 from simfl.components.selectors.base import selectors
+from simfl.testing.fake_server import FakeServer
 from simfl.testing.selectors import SelectorContract
 
 TRAITS: dict[str, dict[str, Any]] = {
@@ -67,3 +70,21 @@ def test_no_selector_escapes(name: str) -> None:
 @pytest.mark.parametrize("name", selectors.names())
 def test_every_class_says_what_it_costs(name: str) -> None:
     assert "Cost:" in (selectors.get(name).__doc__ or "")
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [*((name, {}) for name in selectors.names()), *((name, own) for name, own, _ in VARIANTS)],
+)
+def test_what_it_will_ask_is_known_before(name: str, options: dict[str, Any]) -> None:
+    """Estimates left questions out: tifl's training of everybody, divfl's gradients of each."""
+    quick = {"warmup_steps": 1, "update_steps": 1} if name in ("fedcor", "fedgp") else {}
+    selector = selectors.get(name)(**{**options, **quick})
+    server, rounds, rng = FakeServer.random(12, 3), 21, np.random.default_rng(7)
+    server.samples[:] = 5
+    server.play(selector, rounds, 4, rng)
+    asked = Counter[str]()
+    for probe in server.asked:
+        asked[probe.report] += len(probe.clients)
+    expected = +Counter(selector.fresh().answers(4, 12, rounds))
+    assert dict(asked) == pytest.approx(dict(expected), rel=0.05)
