@@ -57,18 +57,14 @@ def show_plan(
     left = [(job, cost) for job, fate, cost in runs if fate != REUSED]
     nothing = f"{formats.plural(len(jobs), 'run')}: nothing is left to do"
     typer.echo(_in_all(left, options) if left else nothing)
-    if options.time_only:
-        for line in _never_met(job for job, _ in left):
-            typer.echo(line)
+    for line in _never_met((job for job, _ in left), trains=not options.time_only):
+        typer.echo(line)
 
 
-def _never_met(jobs: "Iterable[Job]") -> list[str]:
-    """Return what was to end runs and does not, for nothing is trained."""
-    return [
-        *dict.fromkeys(
-            f"{dotted(p)}: {text}" for job in jobs for p, text in never_met(job.scenario)
-        )
-    ]
+def _never_met(jobs: "Iterable[Job]", *, trains: bool) -> list[str]:
+    """Return what was to end runs and may not."""
+    cautions = (caution for job in jobs for caution in never_met(job.scenario, trains=trains))
+    return [*dict.fromkeys(f"{dotted(path)}: {text}" for path, text in cautions)]
 
 
 def _fate(job: "Job", options: "Options", overwrite: bool, go_on: bool) -> str:

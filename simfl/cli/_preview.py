@@ -79,7 +79,7 @@ def tell_assumptions(
     from simfl.errors import SimflError
     from simfl.scenario import expand
     from simfl.scenario.assumptions import SEEDS, assumptions
-    from simfl.scenario.cautions import cautions
+    from simfl.scenario.cautions import cautions, never_met
 
     variants = {"": scenario}
     if scenario.variants or scenario.sweep is not None:
@@ -91,7 +91,9 @@ def tell_assumptions(
         for name, own in variants.items()
     }
     _tell("assumed, not given", [*seeds, *_of_any(others)])
-    unsure = {name: cautions(own, trains=trains) for name, own in variants.items()}
+    unsure = {
+        name: [*never_met(own, trains=trains), *cautions(own)] for name, own in variants.items()
+    }
     _tell("perhaps not meant", _of_any(unsure))
 
 

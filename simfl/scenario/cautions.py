@@ -14,12 +14,14 @@ from simfl.core.arguments import called
 from simfl.core.blame import blaming
 from simfl.core.ownership import users_own
 from simfl.core.seeds import Seeds
+from simfl.core.words import either
 from simfl.errors import InputError
 from simfl.scenario.distributions import Constant, Draw
 from simfl.scenario.idle_settings import settings
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import SAMPLES
 from simfl.scenario.parts.fleet import Group
+from simfl.scenario.parts.rounds import LIMITS
 from simfl.scenario.privacy import why_no_epsilon
 from simfl.scenario.scenario import Scenario
 from simfl.scenario.token_cautions import of_tokens
@@ -32,15 +34,8 @@ Caution = tuple[Location, str]
 """Where something stands, or could, and what is to be known of it."""
 
 
-def cautions(scenario: Scenario, *, trains: bool = True) -> Iterator[Caution]:
-    """Yield what of `scenario` may not be what was meant.
-
-    Args:
-        scenario: one variant.
-        trains: whether anything is to be trained.
-    """
-    if not trains:
-        yield from never_met(scenario)
+def cautions(scenario: Scenario) -> Iterator[Caution]:
+    """Yield what of `scenario`, one variant, may not be what was meant."""
     yield from _of_correlations(scenario)
     yield from _of_samples(scenario)
     for path, idle, why in settings(scenario):
@@ -58,8 +53,21 @@ def cautions(scenario: Scenario, *, trains: bool = True) -> Iterator[Caution]:
     yield from _of_speeds(scenario)
 
 
-def never_met(scenario: Scenario) -> Iterator[Caution]:
-    """Yield what ends no run that trains nothing, beside what does."""
+def never_met(scenario: Scenario, *, trains: bool) -> Iterator[Caution]:
+    """Yield what may end no run, where it is about to be made.
+
+    Args:
+        scenario: one variant.
+        trains: whether anything is to be trained.
+    """
+    if trains:
+        if scenario.rounds.stop.by_model_alone:
+            yield (
+                ("rounds", "stop"),
+                "names nothing that ends a run whose model never becomes so good; add "
+                f"{either(LIMITS)}",
+            )
+        return
     for rule in ("accuracy", "target"):
         if getattr(scenario.rounds.stop, rule) is not None:
             yield (

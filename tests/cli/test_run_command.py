@@ -284,6 +284,17 @@ class TestSweeps:
             assert main(["validate", str(file), *words]) == 0
             assert (never in capsys.readouterr().out) == bool(words)
 
+    def test_an_end_that_only_a_good_model_brings_is_told(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Nothing was said of a run that could go on for ever."""
+        for stop, told in (("accuracy: 99%", True), ("accuracy: 99%, rounds: 9", False)):
+            file.write_text(SCENARIO.replace("rounds: 3", stop))
+            for command in (["validate", str(file)], ["run", str(file), "--dry-run"]):
+                assert main(command) == 0
+                out = " ".join(capsys.readouterr().out.split())
+                assert ("rounds.stop: names nothing that ends a run whose" in out) == told
+
     def test_a_dry_run_tells_what_is_there_already(
         self, file: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
