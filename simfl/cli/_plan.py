@@ -15,7 +15,7 @@ from simfl.runs.folder.folder import is_finished
 from simfl.runs.many import cores_each, planned, shared_bytes
 from simfl.runs.run_jobs import is_kept
 from simfl.scenario.cautions import never_met
-from simfl.scenario.checks import refuse
+from simfl.scenario.checks import one_of_each, refuse
 from simfl.scenario.language.place import dotted
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def show_plan(
     Raises:
         InputError: they can't be run.
     """
-    refuse({job.variant: job.scenario for job in jobs}, trains=not options.time_only)
+    refuse(one_of_each((job.variant, job.scenario) for job in jobs), trains=not options.time_only)
     runs = [
         (job, _fate(job, options, overwrite, go_on), estimate(job.scenario, options))
         for job in jobs

@@ -24,7 +24,7 @@ from simfl.runs.reuse import holds, keeps, refuse_foreign, refuse_to_lose_weight
 from simfl.runs.run import builder_of, resume, run_one
 from simfl.runs.tracking import tracking
 from simfl.scenario import Scenario
-from simfl.scenario.checks import refuse
+from simfl.scenario.checks import one_of_each, refuse
 from simfl.sim.timeline import Listener
 
 _LOG = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def run_jobs(
             be resumed.
     """
     options = options or Options()
-    refuse({job.variant: job.scenario for job in todo}, trains=not options.time_only)
+    refuse(one_of_each((job.variant, job.scenario) for job in todo), trains=not options.time_only)
     options.torch_device()  # one that is not there is refused, whatever is left to do
     decided = [(job, is_kept(job, options, overwrite, go_on)) for job in todo]
     replaced = [job.folder for job, keep in decided if not keep]

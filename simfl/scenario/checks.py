@@ -54,6 +54,23 @@ def refuse(variants: Mapping[str, Experiment], *, trains: bool = True) -> None:
         )
 
 
+def one_of_each(runs: Iterable[tuple[str, Experiment]]) -> dict[str, Experiment]:
+    """Return what `refuse` has to look at of many runs: a seed of each variant, mostly.
+
+    Every one where devices' rows, which are drawn, tell how many samples there are to deal.
+
+    Args:
+        runs: of each its variant's name and its scenario.
+    """
+    kept: dict[str, Experiment] = {}
+    for name, scenario in runs:
+        drawn = name in kept and any(
+            trace.samples is not None for group in scenario.fleet for trace in group.trace
+        )
+        kept[f"{name} seed {scenario.seed}" if drawn else name] = scenario
+    return kept
+
+
 def _of_weights(scenario: Experiment) -> Iterator[Objection]:
     """Yield why a model that can be built can't begin with what its `weights_file` holds."""
     if scenario.weights is not None and _Model(scenario).architecture is not None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from simfl import Options, Scenario, run
+from simfl.cli import main
 from simfl.core.component import Component
 from simfl.errors import InputError, ScenarioError
 from simfl.scenario import Document, expand
@@ -406,3 +407,16 @@ def test_a_component_objects_to_nothing_of_its_own_accord() -> None:
         pass
 
     assert not list(Plain().objections(circumstances()))
+
+
+def test_samples_that_only_some_seeds_have_are_checked_of_each(tmp_path: Path) -> None:
+    """One seed stood for all: `validate` found nothing, and others failed after hours."""
+    (tmp_path / "trace.csv").write_text("n,speed\n" + "5,9\n" * 7 + "120,9\n")
+    columns = "columns: {compute: {column: speed, unit: samples/s}}"
+    file = tmp_path / "s.yaml"
+    trace = f"fleet: {{count: 8, trace: {{file: trace.csv, samples: n, {columns}}}}}"
+    file.write_text(GOOD.replace("fleet: {count: 8}", f"{trace}\nseeds: 0-4"))
+    assert main(["validate", str(file)]) == 2
+    with pytest.raises(ScenarioError, match="in variant 'default seed 2'"):
+        run(Document.load(file), tmp_path / "runs", Options(time_only=True))
+    assert not (tmp_path / "runs").exists()

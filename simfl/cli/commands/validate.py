@@ -28,7 +28,7 @@ def validate(
     from simfl.report.formats import plural
     from simfl.runs.job import refuse_an_idle_seed
     from simfl.scenario import Document, expand
-    from simfl.scenario.checks import refuse
+    from simfl.scenario.checks import one_of_each, refuse
     from simfl.scenario.one_variant import read_with
 
     failures: list[str] = []
@@ -38,7 +38,7 @@ def validate(
             with shared.importing(allow_code):
                 runs = expand(document, only=variants)
             refuse_an_idle_seed(document, (run.seed for run in runs))
-            refuse({run.variant: run.scenario for run in runs}, trains=not time_only)
+            refuse(one_of_each((run.variant, run.scenario) for run in runs), trains=not time_only)
         except ScenarioError as error:
             failures.append(str(error))
         except InputError as error:  # such as a variant that only another file has

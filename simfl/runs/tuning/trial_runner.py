@@ -20,7 +20,7 @@ from simfl.runs.run_jobs import run_jobs
 from simfl.runs.tuning.looked_for import looked_for, refuse_unknown
 from simfl.runs.tuning.trials import State, Trial, best_of, metric_called
 from simfl.scenario import Document, Scenario
-from simfl.scenario.checks import refuse
+from simfl.scenario.checks import one_of_each, refuse
 from simfl.scenario.one_variant import read_with, variant
 from simfl.scenario.variants import try_out
 
@@ -141,7 +141,10 @@ class TrialRunner:
             for job in asked
             for folder in [self.folder / name / job.folder.name]
         ]
-        refuse({job.variant: job.scenario for job in todo}, trains=not self._options.time_only)
+        refuse(
+            one_of_each((job.variant, job.scenario) for job in todo),
+            trains=not self._options.time_only,
+        )
         for job in todo:
             refuse_unknown(self.spec, job.scenario)
         return todo
