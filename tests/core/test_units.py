@@ -128,6 +128,8 @@ def test_values_in_base_units(text: str, dimension: Dimension, value: float) -> 
         ("1e999 s", DURATION, "finite"),
         ("1e308 d", DURATION, "'1e308 d' is too large a duration, at most 4e12 s"),
         ("4.1e12 s", DURATION, "too large"),  # where a clock does not tell milliseconds any more
+        ("1e-300 s/sample", SAMPLE_TIME, "too small a time per sample, at least 1e-18 s/sample"),
+        ("1e-300 bit/s", DATA_RATE, "too small a data rate, at least 1e-18 bit/s"),
         ("1e300 samples/s", SAMPLE_RATE, "too large a compute rate, at most 1e18 samples/s"),
         ("unlimited", DURATION, "expected a duration"),
         ("", DURATION, "expected a duration"),
@@ -159,7 +161,7 @@ numbers = st.floats(0, 1e12, allow_nan=False).map(abs)
 @settings(max_examples=300)
 @given(st.sampled_from(DIMENSIONS), numbers)
 def test_text_gives_back_the_identical_float(dimension: Dimension, value: float) -> None:
-    if value > 0 or not dimension.positive:
+    if value >= 1 / dimension.largest or not dimension.positive:
         text = format_quantity(value, dimension)
         assert parse_quantity(text, dimension) == value
         assert text.split()[1] in dimension.units

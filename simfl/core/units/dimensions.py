@@ -12,7 +12,7 @@ class Dimension:
         base: the unit of the float it is kept as.
         units: what fits, small to large; values are written in one of these.
         example: shown where something else was found.
-        positive: whether zero makes no sense.
+        positive: whether zero makes no sense; then what is below 1 / `largest` does not either.
         largest: in base units, beyond which a number is a slip of the pen.
         sum_example: how one in several units is written ("": it never is).
     """

@@ -55,6 +55,9 @@ def parse_quantity(value: object, dimension: Dimension, *, unlimited: bool = Fal
         raise UnitError(f"{dimension.name} can't be negative, got {value!r}")
     if dimension.positive and result == 0:
         raise UnitError(f"{dimension.name} must be above zero, got {value!r}")
+    if dimension.positive and result < 1 / dimension.largest:
+        least = f"{1 / dimension.largest:g} {dimension.base}"
+        raise UnitError(f"{value!r} is too small {dimension.name}, at least {least}")
     return result + 0.0  # never -0.0
 
 
