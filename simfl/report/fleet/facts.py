@@ -57,6 +57,21 @@ class GroupFacts:
     attackers: int
 
 
+@dataclass(frozen=True)
+class EdgeRounds:
+    """What a round of edge servers is made of.
+
+    Attributes:
+        edges: that have clients.
+        rounds: of each, one after the other.
+        clients: that each selects for one, if it has so many.
+    """
+
+    edges: int
+    rounds: int
+    clients: int
+
+
 @dataclass(frozen=True, eq=False)
 class FleetFacts:
     """What is known of a fleet before it is used.
@@ -71,9 +86,11 @@ class FleetFacts:
         deadline_s: of a round (infinite: none).
         selector: who chooses the clients.
         asked_s: how long what the selector asks before it first chooses takes (0: it asks nothing).
-        expected_round_s: mean duration of a synchronous round, what participants measure for the
-            selector and the server's time included, what it asks before choosing left out.
-        other_policy: whose rounds are others than that ("": they are synchronous).
+        expected_round_s: mean duration of a synchronous round, or of one of edge servers, what
+            participants measure for the selector and the server's time included, what it asks
+            before choosing left out.
+        edge_rounds: what a round of edge servers is made of (None: there are none).
+        other_policy: whose rounds are others than that ("": they are such rounds).
         included: what of that is neither training nor sending models, in words.
         left_out: keys of the scenario that make rounds longer or shorter than that.
         with_battery: groups whose devices have one.
@@ -91,6 +108,7 @@ class FleetFacts:
     selector: str
     asked_s: float
     expected_round_s: float
+    edge_rounds: EdgeRounds | None
     other_policy: str
     included: list[str]
     left_out: list[str]
@@ -111,6 +129,7 @@ class FleetFacts:
             "selector": self.selector,
             "asked_s": self.asked_s,
             "expected_round_s": self.expected_round_s,
+            "edge_rounds": None if self.edge_rounds is None else asdict(self.edge_rounds),
             "other_policy": self.other_policy,
             "left_out": self.left_out,
             "with_battery": self.with_battery,

@@ -3,7 +3,7 @@
 The percentiles are those of the very devices that a run of the scenario would have.  The expected
 round is exact where the cohort is drawn uniformly from those that hold data, everybody is online
 and does the full workload, no update is carried over or withheld, no link is shared or loses
-packets, and rates are nominal.
+packets, and rates are nominal; of edge servers it is a mean of many draws.
 """
 
 import math
@@ -24,12 +24,12 @@ from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.core.component import overrides
 from simfl.core.types import Floats, Ids
 from simfl.core.words import group_names
-from simfl.report.fleet.expected_round import expected_round_s
-from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
-from simfl.scenario.scenario import Scenario
+from simfl.report.fleet.expected_round import expected_longest, expected_round_s
+from simfl.report.fleet.facts import EdgeRounds, FleetFacts, GroupFacts, Spread
+from simfl.report.fleet.parts_of_a_round import included, left_out
 from simfl.sim.fleet import DeviceGroup, Fleet
-from simfl.sim.networks.shared import Shared
 from simfl.sim.policies.base import Process, RoundPolicy
+from simfl.sim.policies.hierarchical import Hierarchical
 from simfl.sim.policies.synchronous import Synchronous
 from simfl.sim.server.server import Server
 from simfl.sim.timeline import ROUNDING, Timeline
@@ -71,9 +71,13 @@ def survey(builder: Builder) -> FleetFacts:
     able = np.flatnonzero((fleet.samples > 0) & holds)
     wanted = min(settings.clients, len(able))
     asked = min(policy.asked(settings.clients), len(able))
+    edge_rounds = None
     round_s = expected_round_s(
         columns["round"][able], enforced_s, asked, wanted, policy.server_time
     )
+    if type(policy) is Hierarchical:  # of a subclass it is not known
+        times = np.minimum(columns["round"], enforced_s)
+        edge_rounds, round_s = _edge_rounds(policy, server, times, holds)
     asks = overrides(selector, Selector.probe)
     every_week = [*weeks.values()]
     return FleetFacts(
@@ -86,9 +90,10 @@ def survey(builder: Builder) -> FleetFacts:
         selector=selector.name,
         asked_s=_asking_s(timeline, server, asked) if asks else 0.0,
         expected_round_s=round_s,
-        other_policy="" if isinstance(policy, Synchronous) else policy.name,
-        included=_included(scenario),
-        left_out=_left_out(scenario, enforced_s, surplus=asked > wanted),
+        edge_rounds=edge_rounds,
+        other_policy="" if edge_rounds or isinstance(policy, Synchronous) else policy.name,
+        included=included(scenario),
+        left_out=left_out(scenario, enforced_s, surplus=asked > wanted),
         with_battery=[group.name for group in fleet.groups if group.batteries is not None],
         columns=columns,
         members=members,
@@ -96,51 +101,30 @@ def survey(builder: Builder) -> FleetFacts:
     )
 
 
+def _edge_rounds(
+    policy: Hierarchical, server: Server, times: Floats, holds: NDArray[np.bool_]
+) -> tuple[EdgeRounds, float]:
+    """Return what a round of edge servers is made of, and how long it takes in the mean.
+
+    Args:
+        policy: whose rounds they are.
+        server: of a run.
+        times: `(n,)` what an edge's round takes each device.
+        holds: `(n,)` whether training fits into its memory.
+    """
+    members, size = policy.edges_of(server), server.settings.prices.model_bytes
+    wanted = policy.wanted(server.settings.clients, members)
+    able = [own for edge in members if len(own := edge[holds[edge]])]
+    at_edges_s = expected_longest([times[own] for own in able], wanted, policy.edge_rounds)
+    both_ways_s = policy.backhaul_s("down", size) + policy.backhaul_s("up", size)
+    facts = EdgeRounds(len(able), policy.edge_rounds, wanted)
+    return facts, at_edges_s + both_ways_s + policy.server_time
+
+
 def _quorum(server: Server, policy: RoundPolicy, weeks: Sequence[Week], able: int) -> int:
     """Return how many are waited for before a round, of so many who are `able`."""
     asked = quorum_of(policy, server.settings.clients, server)
     return quorum(weeks, server.settings.min_clients, min(asked, able))
-
-
-def _included(scenario: Scenario) -> list[str]:
-    """Return what takes time in a round besides training and sending models."""
-    server_s, parts = (
-        scenario.rounds.policy.server_time,
-        (("selector", scenario.selection), ("aggregator", scenario.aggregation)),
-    )
-    asks = [f"what {kind} {p.name!r} asks of participants" for kind, p in parts if p.wants]
-    return [*asks, "the server's time"] if server_s else asks
-
-
-def _left_out(scenario: Scenario, limit_s: float, *, surplus: bool) -> list[str]:
-    """Return what of a scenario makes rounds other than they are expected to be.
-
-    Args:
-        scenario: one variant.
-        limit_s: when a round closes at the latest (inf: there is no limit).
-        surplus: whether more are asked than are waited for.
-    """
-    left_out = [
-        f"fleet.{name}"
-        for name in ("compute_jitter", "link_jitter")
-        if any(getattr(group, name) is not None for group in scenario.fleet)
-    ]
-    if any(group.failures for group in scenario.fleet):
-        left_out.append("fleet.failures")
-    network, policy, timed = scenario.network, scenario.rounds.policy, math.isfinite(limit_s)
-    of_network = ("polling", "rates", "queue_limit")  # which a network of one's own may lack
-    left_out += [f"network.{name}" for name in of_network if getattr(network, name, None)]
-    cells = network.cells.items() if isinstance(network, Shared) else ()
-    left_out += [f"network.cells.{name}.rates" for name, cell in cells if cell.rates]
-    if policy.has_edges:
-        left_out.append("rounds.policy.edges")
-    if isinstance(policy, Synchronous) and policy.may_be_stale and (timed or surplus):
-        left_out.append("rounds.policy.late")  # whose updates come early in later rounds
-    if not scenario.training.workload.asks_all(timed=timed):
-        left_out.append("training.workload")
-    if scenario.training.filter.stage == "client":  # then not all is sent
-        left_out.append("training.filter")
-    return left_out
 
 
 def _columns(fleet: Fleet, server: Server) -> dict[str, Floats]:

@@ -129,10 +129,14 @@ def sentences(facts: FleetFacts) -> list[str]:
     whom = formats.plural(facts.clients, "client")
     if facts.asked > facts.clients:
         whom = f"the first {facts.clients} of {facts.asked} clients"
-    other = facts.other_policy
+    other, kind = facts.other_policy, f"synchronous round with {whom} drawn uniformly"
+    if at := facts.edge_rounds:
+        rounds, each = formats.plural(at.rounds, "round"), formats.plural(at.clients, "client")
+        edges = formats.plural(at.edges, "edge server")
+        kind = f"round of {edges}, {rounds} each with {each} drawn uniformly,"
     lines.append(
         (f"Rounds of policy {other!r} go otherwise; a" if other else "A")
-        + f" synchronous round with {whom} drawn uniformly {'would take' if other else 'takes'} "
+        + f" {kind} {'would take' if other else 'takes'} "
         f"{formats.duration(facts.expected_round_s)} in the mean, if everybody is online and has "
         "every link to itself"
         + (f", {formats.listed(facts.included)} included." if facts.included else ".")

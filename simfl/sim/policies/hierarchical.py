@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -120,8 +120,7 @@ class Hierarchical(RoundPolicy):
     def run(self, server: Server) -> Process:
         limit_s = server.deadline_s(self.deadline)
         members = self.edges_of(server)
-        wanted = self.clients_per_edge or math.ceil(server.settings.clients / len(members))
-        wanted = min(wanted, max(map(len, members)))  # no edge asks more than it has
+        wanted = self.wanted(server.settings.clients, members)
         samples = {
             edge: int(server.history.samples[mine].sum()) for edge, mine in enumerate(members)
         }
@@ -140,6 +139,21 @@ class Hierarchical(RoundPolicy):
             if server.finished:  # given up in its midst: some edges have not sent their model
                 return
             yield from server.edges.merge(samples)
+
+    def wanted(self, clients: int, members: Sequence[Ids]) -> int:
+        """Return how many clients an edge selects; those who have fewer select all.
+
+        Args:
+            clients: wanted per round.
+            members: clients of each edge.
+        """
+        share = self.clients_per_edge or math.ceil(clients / len(members))
+        return min(share, max(map(len, members)))  # no edge asks more than it has
+
+    def backhaul_s(self, direction: Direction, size: int) -> float:
+        """Return how long `size` bytes take over the backhaul of one edge."""
+        rate_bps = self.downlink if direction == "down" else self.uplink
+        return self.latency + 8 * size / rate_bps
 
     @override
     def edges_of(self, server: Server) -> list[Ids]:
@@ -175,8 +189,7 @@ class Hierarchical(RoundPolicy):
 
     def _carry(self, server: Server, edge: int, direction: Direction) -> Process:
         """Send a model over the backhaul of one edge."""
-        rate_bps = self.downlink if direction == "down" else self.uplink
-        takes_s = self.latency + 8 * server.settings.prices.model_bytes / rate_bps
+        takes_s = self.backhaul_s(direction, server.settings.prices.model_bytes)
         if takes_s > 0:
             yield server.timeline.time_up(server.timeline.now + takes_s)
         server.edges.carried(edge, direction)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simfl import Options, Scenario, run
 from simfl.cli._preview import builder
 from simfl.report.figures.savefig import save
-from simfl.report.fleet.expected_round import expected_order
+from simfl.report.fleet.expected_round import DRAWS, expected_order
 from simfl.report.fleet.facts import FleetFacts, Spread
 from simfl.report.fleet.picture import picture
 from simfl.report.fleet.survey import survey
@@ -197,11 +197,32 @@ def test_what_makes_rounds_longer_or_shorter_than_they_are_expected_to_be_is_lef
     assert found.left_out == left_out
 
 
-def test_no_edge_waits_for_more_than_it_has_and_edges_are_left_out() -> None:
+def test_no_edge_waits_for_more_than_it_has() -> None:
     policy = {"name": "hierarchical", "edges": 2, "clients_per_edge": 20}
     found = facts(rounds={"policy": policy})
     assert found.quorum == 15
-    assert found.left_out == ["rounds.policy.edges"]
+    assert found.left_out == []
+    assert sentences(found)[0].startswith(
+        "A round of 2 edge servers, 2 rounds each with 15 clients drawn uniformly, takes "
+    )
+
+
+@pytest.mark.parametrize("deadline", ["none", "15 s"])
+def test_a_round_of_edge_servers_is_expected_as_it_goes(deadline: str, tmp_path: Path) -> None:
+    """A synchronous round was told instead, three times shorter."""
+    policy = {
+        "name": "hierarchical", "edges": 4, "edge_rounds": 3, "deadline": deadline,
+        "latency": "1 s", "uplink": "10 kbit/s", "server_time": "2 s",
+    }  # fmt: skip
+    one = scenario(rounds={"clients": 8, "policy": policy, "stop": {"rounds": 100}})
+    found = survey(builder(one, None))
+    assert found.other_policy == ""
+    assert found.as_dict()["edge_rounds"] == {"edges": 4, "rounds": 3, "clients": 2}
+    assert found.included == ["the backhaul", "the server's time"]
+    (result,) = run(one, tmp_path / "run", Options(time_only=True))
+    taken = result.rounds.end_s - result.rounds.start_s
+    error = taken.std() * math.sqrt(1 / len(taken) + 1 / DRAWS)
+    assert abs(taken.mean() - found.expected_round_s) < 4 * error
 
 
 def test_what_the_expected_round_includes_is_told_where_it_takes_time() -> None:
