@@ -62,6 +62,17 @@ def test_a_description_fits_the_terminal(
     assert narrow.split() == whole.split()
 
 
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [("training.epoch", "training.epochs"), ("data.datset", "data.dataset")],
+)
+def test_of_a_misspelt_path_its_section_is_not_what_was_meant(
+    path: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["describe", path]) == 2
+    assert f"did you mean {meant!r}?" in capsys.readouterr().err
+
+
 def test_what_is_to_be_cited_is_never_folded(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

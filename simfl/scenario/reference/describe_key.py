@@ -90,6 +90,8 @@ def described(word: str) -> list[Description] | list[KeyDescription] | list[Unit
     known = {name for kind in LISTED for name in overview(kind)}
     keys = {name for key in all_keys() for name in (plain(key.path), key.last)}
     where = "; `simfl list` has the components, `simfl describe rounds` and other sections the keys"
+    if "." in word:  # every path begins with that of its section, which is hardly meant
+        keys = {path for path in keys if path.count(".") == word.count(".")}
     raise NameNotFound("component or key", word, known | keys, else_=where)
 
 
