@@ -57,6 +57,33 @@ def expected_order(times: Floats, drawn: int, rank: int) -> float:
     return float((chances * ordered).sum() / chances.sum())
 
 
+def expected_buffer_s(alone_s: Floats, limit_s: float, at_work: int, enough: int) -> float:
+    """Return the mean time until `enough` updates have come of clients that are kept at work.
+
+    Whoever is idle is as likely to be asked as any other, so that all are idle for as long in the
+    mean, by which so many are at work; the fast come more often.
+
+    Args:
+        alone_s: `(m,)` what a participation takes each device that can be asked.
+        limit_s: when those are called off who are not done.
+        at_work: how many are.
+        enough: how many updates are waited for.
+
+    >>> expected_buffer_s(np.array([1.0, 2.0]), math.inf, 2, 3)
+    2.0
+    """
+    from scipy.optimize import brentq
+
+    busy_s = np.minimum(alone_s, limit_s)
+    idle_s = 0.0
+    if at_work < len(busy_s):
+        most_s = float(busy_s.max()) * len(busy_s) / at_work
+        idle_s = brentq(lambda idle: (busy_s / (busy_s + idle)).sum() - at_work, 0.0, most_s)
+    in_time = alone_s <= limit_s * (1 + ROUNDING)
+    arrive_per_s = float((in_time / (busy_s + idle_s)).sum())
+    return enough / arrive_per_s if arrive_per_s else math.nan
+
+
 def expected_longest(times: Sequence[Floats], drawn: int, repeats: int) -> float:
     """Return the mean of the longest of several sums, each of times that come one after the other.
 
@@ -78,7 +105,7 @@ def expected_longest(times: Sequence[Floats], drawn: int, repeats: int) -> float
         ordered, chances = order_statistic(own, most, most)
         sums = rng.choice(ordered, size=(DRAWS, repeats), p=chances / chances.sum()).sum(axis=1)
         np.maximum(longest, sums, out=longest)
-    return float(longest.mean())
+    return float(longest.mean()) if times else math.nan
 
 
 def order_statistic(times: Floats, drawn: int, rank: int) -> tuple[Floats, Floats]:

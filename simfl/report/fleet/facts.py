@@ -72,6 +72,19 @@ class EdgeRounds:
     clients: int
 
 
+@dataclass(frozen=True)
+class Buffered:
+    """What a round is made of that goes on without the others.
+
+    Attributes:
+        clients: kept at work.
+        updates: that are aggregated.
+    """
+
+    clients: int
+    updates: int
+
+
 @dataclass(frozen=True, eq=False)
 class FleetFacts:
     """What is known of a fleet before it is used.
@@ -86,10 +99,11 @@ class FleetFacts:
         deadline_s: of a round (infinite: none).
         selector: who chooses the clients.
         asked_s: how long what the selector asks before it first chooses takes (0: it asks nothing).
-        expected_round_s: mean duration of a synchronous round, or of one of edge servers, what
+        expected_round_s: mean duration of a synchronous round, or of one as told below, what
             participants measure for the selector and the server's time included, what it asks
             before choosing left out.
         edge_rounds: what a round of edge servers is made of (None: there are none).
+        buffered: what one of clients kept at work is made of (None: it is none of these).
         other_policy: whose rounds are others than that ("": they are such rounds).
         included: what of that is neither training nor sending models, in words.
         left_out: keys of the scenario that make rounds longer or shorter than that.
@@ -109,6 +123,7 @@ class FleetFacts:
     asked_s: float
     expected_round_s: float
     edge_rounds: EdgeRounds | None
+    buffered: Buffered | None
     other_policy: str
     included: list[str]
     left_out: list[str]
@@ -130,6 +145,7 @@ class FleetFacts:
             "asked_s": self.asked_s,
             "expected_round_s": self.expected_round_s,
             "edge_rounds": None if self.edge_rounds is None else asdict(self.edge_rounds),
+            "buffered": None if self.buffered is None else asdict(self.buffered),
             "other_policy": self.other_policy,
             "left_out": self.left_out,
             "with_battery": self.with_battery,

@@ -4,6 +4,8 @@ import math
 
 from simfl.scenario.scenario import Scenario
 from simfl.sim.networks.shared import Shared
+from simfl.sim.policies.fedasync import FedAsync
+from simfl.sim.policies.fedbuff import FedBuff
 from simfl.sim.policies.hierarchical import Hierarchical
 from simfl.sim.policies.synchronous import Synchronous
 
@@ -18,7 +20,7 @@ def included(scenario: Scenario) -> list[str]:
     policy = scenario.rounds.policy
     if type(policy) is Hierarchical and max(policy.backhaul_s(way, 1) for way in ("down", "up")):
         asks.append("the backhaul")
-    return [*asks, "the server's time"] if server_s else asks
+    return [*asks, "the server's time"] if server_s and not policy.awaits_updates else asks
 
 
 def left_out(scenario: Scenario, limit_s: float, *, surplus: bool) -> list[str]:
@@ -41,6 +43,9 @@ def left_out(scenario: Scenario, limit_s: float, *, surplus: bool) -> list[str]:
     keys += [f"network.{name}" for name in of_network if getattr(network, name, None)]
     cells = network.cells.items() if isinstance(network, Shared) else ()
     keys += [f"network.cells.{name}.rates" for name, cell in cells if cell.rates]
+    if isinstance(policy, FedBuff | FedAsync):  # others go on meanwhile
+        options = {"server_time": policy.server_time, "max_staleness": policy.max_staleness}
+        keys += [f"rounds.policy.{key}" for key, value in options.items() if value]
     if policy.has_edges and type(policy) is not Hierarchical:
         keys.append("rounds.policy.edges")
     if isinstance(policy, Synchronous) and policy.may_be_stale and (timed or surplus):

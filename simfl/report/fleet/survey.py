@@ -3,7 +3,8 @@
 The percentiles are those of the very devices that a run of the scenario would have.  The expected
 round is exact where the cohort is drawn uniformly from those that hold data, everybody is online
 and does the full workload, no update is carried over or withheld, no link is shared or loses
-packets, and rates are nominal; of edge servers it is a mean of many draws.
+packets, and rates are nominal; of edge servers it is a mean of many draws, of clients kept
+at work that of a long run.
 """
 
 import math
@@ -22,13 +23,16 @@ from simfl.components.selectors.base import Reports, Selector, View
 from simfl.coordinators.base import Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.core.component import overrides
+from simfl.core.ownership import users_own
 from simfl.core.types import Floats, Ids
 from simfl.core.words import group_names
-from simfl.report.fleet.expected_round import expected_longest, expected_round_s
-from simfl.report.fleet.facts import EdgeRounds, FleetFacts, GroupFacts, Spread
+from simfl.report.fleet.expected_round import expected_buffer_s, expected_longest, expected_round_s
+from simfl.report.fleet.facts import Buffered, EdgeRounds, FleetFacts, GroupFacts, Spread
 from simfl.report.fleet.parts_of_a_round import included, left_out
 from simfl.sim.fleet import DeviceGroup, Fleet
 from simfl.sim.policies.base import Process, RoundPolicy
+from simfl.sim.policies.fedasync import FedAsync
+from simfl.sim.policies.fedbuff import FedBuff
 from simfl.sim.policies.hierarchical import Hierarchical
 from simfl.sim.policies.synchronous import Synchronous
 from simfl.sim.server.server import Server
@@ -71,13 +75,19 @@ def survey(builder: Builder) -> FleetFacts:
     able = np.flatnonzero((fleet.samples > 0) & holds)
     wanted = min(settings.clients, len(able))
     asked = min(policy.asked(settings.clients), len(able))
-    edge_rounds = None
+    edge_rounds = buffered = None
     round_s = expected_round_s(
         columns["round"][able], enforced_s, asked, wanted, policy.server_time
     )
     if type(policy) is Hierarchical:  # of a subclass it is not known
         times = np.minimum(columns["round"], enforced_s)
         edge_rounds, round_s = _edge_rounds(policy, server, times, holds)
+    if isinstance(policy, FedBuff | FedAsync) and not users_own([policy]):
+        at_work = min(policy.concurrency or settings.clients, len(able))
+        buffered = Buffered(at_work, policy.enough)
+        round_s = expected_buffer_s(
+            columns["round"][able], policy.timeout or math.inf, at_work, policy.enough
+        )
     asks = overrides(selector, Selector.probe)
     every_week = [*weeks.values()]
     return FleetFacts(
@@ -91,7 +101,10 @@ def survey(builder: Builder) -> FleetFacts:
         asked_s=_asking_s(timeline, server, asked) if asks else 0.0,
         expected_round_s=round_s,
         edge_rounds=edge_rounds,
-        other_policy="" if edge_rounds or isinstance(policy, Synchronous) else policy.name,
+        buffered=buffered,
+        other_policy=""
+        if edge_rounds or buffered or isinstance(policy, Synchronous)
+        else policy.name,
         included=included(scenario),
         left_out=left_out(scenario, enforced_s, surplus=asked > wanted),
         with_battery=[group.name for group in fleet.groups if group.batteries is not None],

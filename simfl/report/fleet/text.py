@@ -134,6 +134,11 @@ def sentences(facts: FleetFacts) -> list[str]:
         rounds, each = formats.plural(at.rounds, "round"), formats.plural(at.clients, "client")
         edges = formats.plural(at.edges, "edge server")
         kind = f"round of {edges}, {rounds} each with {each} drawn uniformly,"
+    if of := facts.buffered:
+        kind = (
+            f"round of {formats.plural(of.updates, 'update')}, with "
+            f"{formats.plural(of.clients, 'client')} at work who are drawn uniformly,"
+        )
     lines.append(
         (f"Rounds of policy {other!r} go otherwise; a" if other else "A")
         + f" {kind} {'would take' if other else 'takes'} "

@@ -225,6 +225,27 @@ def test_a_round_of_edge_servers_is_expected_as_it_goes(deadline: str, tmp_path:
     assert abs(taken.mean() - found.expected_round_s) < 4 * error
 
 
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"name": "fedbuff", "buffer": 5, "concurrency": 12},
+        {"name": "fedasync", "timeout": "15 s"},
+        {"name": "fedbuff", "buffer": 5, "concurrency": 30},
+    ],
+)
+def test_a_buffer_fills_as_fast_as_in_a_run(policy: dict[str, Any], tmp_path: Path) -> None:
+    """A synchronous round was told instead."""
+    rounds = {"clients": 4, "policy": policy, "stop": {"rounds": 600}}
+    one = scenario(rounds=rounds, aggregation=policy["name"])
+    found = survey(builder(one, None))
+    assert found.other_policy == ""
+    (result,) = run(one, tmp_path / "run", Options(time_only=True))
+    assert result.end_s / 600 == pytest.approx(found.expected_round_s, rel=0.05)
+    assert found.buffered is not None
+    told = f"with {found.buffered.clients} clients at work who are drawn uniformly, takes "
+    assert told in sentences(found)[0]
+
+
 def test_what_the_expected_round_includes_is_told_where_it_takes_time() -> None:
     """Of uniform selection, which asks nothing, what it "asks of participants" counted."""
     assert sentences(facts())[0].endswith(" every link to itself.")
