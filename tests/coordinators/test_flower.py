@@ -215,6 +215,18 @@ def test_that_everybody_fails_to_evaluate_is_told(
     )
 
 
+def test_a_client_sees_nothing_of_what_another_does_with_its_config(tmp_path: Path) -> None:
+    def taking(context: Any) -> Any:
+        client = client_fn(context)
+        fit = client.fit
+        client.fit = lambda parameters, config: fit(parameters, config.pop("nothing"))
+        return client
+
+    strategy = fedavg(on_fit_config_fn=lambda server_round: {"nothing": 0})
+    [result] = run_flower(SCENARIO, taking, strategy, 10, tmp_path)
+    assert result.rounds.discarded.tolist() == [0, 0, 0]
+
+
 def test_what_a_client_raises_is_a_failure(tmp_path: Path) -> None:
     def one_breaks(context: Any) -> Any:
         client = client_fn(context)

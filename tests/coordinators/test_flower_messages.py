@@ -236,3 +236,46 @@ def test_what_clients_draw_by_libraries_of_their_own_is_the_same_again(tmp_path:
     ]
     assert losses[0].tolist() == losses[1].tolist()
     assert len(set(losses[0])) == 3
+
+
+def test_client_and_server_have_nothing_in_common_but_what_is_sent(tmp_path: Path) -> None:
+    """Flower's own strategies and many apps take apart what they get, to save memory."""
+    from flwr.app import Message, RecordDict
+    from flwr.clientapp import ClientApp
+    from flwr.serverapp.strategy import FedAvg
+
+    app, kept, failed = ClientApp(), [], []
+
+    @app.query()
+    def query(message: Message, context: Any) -> Message:
+        message.content["arrays"].clear()
+        return Message(RecordDict(), reply_to=message)
+
+    @app.train()
+    def train(message: Message, context: Any) -> Message:
+        reply = client_app()(message, context)
+        kept.append(len(context.state.get("mine", "--")))
+        context.state["mine"] = reply.content["arrays"]
+        return reply
+
+    class Clearing(FedAvg):
+        def configure_train(self, server_round: int, arrays: Any, config: Any, grid: Any) -> Any:
+            content, nodes = RecordDict({"arrays": arrays}), (*grid.get_node_ids(), 77)
+            asked = [Message(content, dst_node_id=node, message_type="query") for node in nodes]
+            names = grid.push_messages(asked)
+            for replies in (grid.send_and_receive(asked), grid.pull_messages(names)):
+                failed.append([n for n, r in zip(nodes, replies, strict=True) if r.has_error()])
+            assert not grid.pull_messages(names)
+            return super().configure_train(server_round, arrays, config, grid)
+
+        def aggregate_train(self, server_round: int, replies: Any) -> Any:
+            made = super().aggregate_train(server_round, replies)
+            for reply in replies:
+                reply.content["arrays"].clear()
+            return made
+
+    strategy = fedavg(Clearing, fraction_evaluate=0.0)
+    [result] = run_flower(SCENARIO, app, strategy, 10, tmp_path, **started())
+    assert result.rounds.discarded.tolist() == [0, 0, 0]
+    assert set(kept) == {2}
+    assert failed == [[77]] * 6

@@ -1,6 +1,7 @@
 """Flower's interface of ``flwr.server`` and ``flwr.client``: clients have methods such as `fit`."""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class ByMethods(FlowerInterface):
 
     @override
     def train(self, client: int, instructions: Any) -> Trained:
-        fitted = self._clients(client).fit(instructions)
+        fitted = self._clients(client).fit(deepcopy(instructions))
         if fitted.status.code.name != "OK":
             raise RunError(f"client {client}: {fitted.status.message}")
         return Trained(fitted, number(fitted.metrics.get("loss")), fitted.num_examples)
@@ -96,7 +97,7 @@ class ByMethods(FlowerInterface):
 
     @override
     def judge(self, client: int, instructions: Any) -> tuple[Any, bool]:
-        answer = self._clients(client).evaluate(instructions)
+        answer = self._clients(client).evaluate(deepcopy(instructions))
         return answer, answer.status.code.name == "OK"
 
     @override

@@ -1,6 +1,7 @@
 """Simulated clients as ``flwr.serverapp`` sees them: the nodes of a grid."""
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from importlib import import_module
 from typing import Any
 
@@ -26,6 +27,8 @@ class AppClients:
     def __call__(self, message: Any) -> Any:
         """Return the reply to a message, by whom it is sent to.
 
+        As if it had been sent: what the client and the server keep of it is not the same object.
+
         Raises:
             RunError: the reply is an error.
             TypeError: it is no message.
@@ -37,12 +40,12 @@ class AppClients:
             raise TypeError(f"a ClientApp must return a Message, not a {type(reply).__name__}")
         if reply.has_error():
             raise RunError(f"client {client}: {reply.error.reason}")
-        return reply
+        return deepcopy(reply)
 
     def reply(self, message: Any) -> Any:
         """Return the reply to a message; what the app raises is one, too, as in Flower."""
         try:
-            return self(message)
+            return self(deepcopy(message))
         except Exception as error:
             return error_reply(message, error)
 
@@ -60,10 +63,11 @@ def grid(clients: AppClients) -> Any:
     class Simulated(flower("serverapp").Grid):  # type: ignore[misc]
         def __init__(self) -> None:
             self._replies: dict[str, Any] = {}
+            self._pushed = 0
             self.offer(())
 
         def offer(self, clients: Sequence[int]) -> None:
-            self._offered, self._asked = clients, 0
+            self._offered, self._asked = dict.fromkeys(clients), 0
 
         def get_node_ids(self) -> Iterable[int]:
             self._asked += 1
@@ -87,18 +91,23 @@ def grid(clients: AppClients) -> Any:
             return flower("app").Message(content, dst_node_id, message_type, **options)
 
         def push_messages(self, messages: Iterable[Any]) -> Iterable[str]:
-            first = len(self._replies)
-            new = {str(n): clients.reply(message) for n, message in enumerate(messages, first)}
+            new = {str(n): self._reply(message) for n, message in enumerate(messages, self._pushed)}
+            self._pushed += len(new)
             self._replies |= new
             return list(new)
 
         def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Any]:
-            return [self._replies[message] for message in message_ids]
+            return [self._replies.pop(name) for name in message_ids if name in self._replies]
 
         def send_and_receive(
             self, messages: Iterable[Any], *, timeout: float | None = None
         ) -> Iterable[Any]:
-            return [clients.reply(message) for message in messages]
+            return [self._reply(message) for message in messages]
+
+        def _reply(self, message: Any) -> Any:
+            if message.metadata.dst_node_id in self._offered:
+                return clients.reply(message)
+            return error_reply(message, RunError("this node is not available"))
 
         @property
         def run(self) -> Any:
