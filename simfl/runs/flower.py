@@ -141,7 +141,8 @@ class FlowerBuilder(Builder):
 
     @override
     def _trainer(self, choosing: Choosing) -> BaseCoordinator:
-        return FlowerCoordinator(choosing, self._asked, self.scenario.devices)
+        refills = self.scenario.rounds.policy.refills
+        return FlowerCoordinator(choosing, self._asked, self.scenario.devices, refills)
 
 
 def refuse_beyond(scenario: Scenario) -> None:

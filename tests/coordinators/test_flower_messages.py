@@ -279,3 +279,29 @@ def test_client_and_server_have_nothing_in_common_but_what_is_sent(tmp_path: Pat
     assert result.rounds.discarded.tolist() == [0, 0, 0]
     assert set(kept) == {2}
     assert failed == [[77]] * 6
+
+
+@pytest.mark.parametrize(("extra", "tasks"), [(0, "2 tasks"), (77, "1 task")])
+def test_who_cant_train_is_told_as_the_strategys_choice(
+    extra: int, tasks: str, tmp_path: Path
+) -> None:
+    from flwr.app import Message, RecordDict
+    from flwr.serverapp.strategy import FedAvg
+
+    class Odd(FedAvg):
+        def configure_train(self, *args: Any) -> Any:
+            more = Message(RecordDict(), dst_node_id=extra, message_type="train")
+            return [*super().configure_train(*args), more]
+
+    with pytest.raises(ComponentError, match=f"it has {tasks} for client {extra}; there are cl"):
+        run_flower(SCENARIO, client_app(), fedavg(Odd), 10, tmp_path, **started())
+
+
+def test_where_a_number_of_clients_is_kept_at_work_no_more_are_there(tmp_path: Path) -> None:
+    fedbuff = {"name": "fedbuff", "concurrency": 2, "buffer": 2}
+    scenario = {**SCENARIO, "rounds": {"policy": fedbuff, "stop": {"rounds": 4}}}
+    strategy = fedavg(fraction_evaluate=0.0, min_train_nodes=1, min_available_nodes=1)
+    [result] = run_flower(scenario, client_app(), strategy, 10, tmp_path, **started())
+    assert result.rounds.selected.iloc[0] == 2
+    assert result.summary["trainings"]["issued"] <= 4 * 2 + 2
+    assert len(set(result.clients.client)) > 2

@@ -7,6 +7,7 @@ and evaluating take no virtual time, as elsewhere in simfl.
 
 import io
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -21,6 +22,7 @@ from simfl.coordinators.flower.interface import Failed, FlowerInterface
 from simfl.coordinators.flower.users import described
 from simfl.core.evaluation import Evaluation
 from simfl.core.types import OrderKey
+from simfl.core.words import numbered
 from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import ComponentError, RunError
 from simfl.sim.coordinator import Aggregated, RoundUpdates
@@ -35,11 +37,15 @@ class FlowerCoordinator(BaseCoordinator):
         choosing: whose seeds and label counts are used; its selector is not asked.
         asked: the strategy and its clients.
         count: how many clients there are.
+        refills: whether only so many clients are there for the strategy as are to be at work.
     """
 
-    def __init__(self, choosing: Choosing, asked: FlowerInterface, count: int) -> None:
+    def __init__(
+        self, choosing: Choosing, asked: FlowerInterface, count: int, refills: bool
+    ) -> None:
         super().__init__(self._train, choosing)
         self._asked = asked
+        self._refills = refills
         self._judges = range(count)
         self._chosen: dict[int, Any] = {}  # instructions by client, of the last selection
         self._given: dict[OrderKey, Any] = {}
@@ -62,8 +68,16 @@ class FlowerCoordinator(BaseCoordinator):
     @override
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
         rng = self._seeds.stream("selection", view.round, view.turn)
+        there = view.draw(k, rng) if self._refills else view.available
         with self._seeded("selection", view.round, view.turn):
-            pairs = self._asked.choose(view.round, view.available.tolist(), rng)
+            pairs = self._asked.choose(view.round, there.tolist(), rng)
+        for client, often in Counter(client for client, _ in pairs).items():
+            if client not in self._judges or often > 1:
+                raise ComponentError(
+                    f"{self.chooser}, choosing clients in round {view.round}: it has "
+                    f"{numbered(often, 'task')} for client {client}; there are clients 0 to "
+                    f"{view.clients - 1}, and each trains once in a round"
+                )
         self._chosen = dict(pairs)
         return [client for client, _ in pairs]
 

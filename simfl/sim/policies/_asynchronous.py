@@ -23,6 +23,7 @@ class Asynchronous(RoundPolicy, ABC):
     """
 
     awaits_updates = True
+    refills = True
 
     concurrency: Annotated[int, Field(ge=1)] | None = Field(
         None, description="how many clients work at once; default rounds.clients"

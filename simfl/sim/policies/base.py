@@ -49,6 +49,8 @@ class RoundPolicy(Component, ABC):
     """Whether it waits for `rounds.min_clients` to be available before a round begins."""
     awaits_updates: ClassVar[bool] = False
     """Whether its rounds end only once updates have come."""
+    refills: ClassVar[bool] = False
+    """Whether it keeps a number of clients at work, and asks for as many as are missing."""
     has_edges: ClassVar[bool] = False
     """Whether clients send to edge servers, whose models are averaged: no aggregator will do but
     such as return a weighted mean and nothing else, and nobody uses links of the server's own."""

@@ -24,6 +24,8 @@ class SemiSynchronous(RoundPolicy):
     a round; while nobody trains or answers the selector and nobody could, the beat rests.
     """
 
+    refills = True
+
     period: Length = Field(
         examples=["30 s"],
         description="length of a window: a duration, or {stragglers: 30%}: the time that all but "
