@@ -66,7 +66,8 @@ class Flower:
             if not by_messages and not hasattr(strategy, "configure_fit"):
                 kind = type(strategy).__name__
                 raise TypeError(f"it must return a Flower strategy, not a {kind}")
-        own = contexts(count, self.run_config)
+        with users("`run_config`"):
+            own = contexts(count, self.run_config)
         is_app = hasattr(self.clients, "train")
         if by_messages:
             if not is_app:

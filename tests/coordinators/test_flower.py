@@ -257,6 +257,7 @@ def returning(answers: dict[str, Any]) -> Any:
         ("aggregate_fit", ([np.zeros(3)], {})),
         ("evaluate", 2.5),
         ("evaluate", (2.5, {"accuracy": "high"})),
+        ("evaluate", (2.5, {"accuracy": 87.5})),
         ("configure_evaluate", None),
         ("aggregate_evaluate", ("low", {})),
     ],

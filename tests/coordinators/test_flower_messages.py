@@ -196,6 +196,7 @@ def test_halves_that_dont_fit_each_other_are_refused(tmp_path: Path) -> None:
         (client_fn, OfMethods, started(), "this one, of flwr.server, has its own options"),
         (client_app(), fedavg(), {}, r"`initial_arrays` to begin with, an ArrayRecord"),
         (client_app(), fedavg(), {"initial_arrays": [1.0]}, "as its own `start` does, not a list"),
+        (client_app(), fedavg(), started(train_config={"lr": None}), "`train_config` is no config"),
     ):
         with pytest.raises(InputError, match=message):
             run_flower(SCENARIO, client, strategy, 10, tmp_path, **options)
@@ -305,3 +306,13 @@ def test_where_a_number_of_clients_is_kept_at_work_no_more_are_there(tmp_path: P
     assert result.rounds.selected.iloc[0] == 2
     assert result.summary["trainings"]["issued"] <= 4 * 2 + 2
     assert len(set(result.clients.client)) > 2
+
+
+def test_accuracies_are_shares_but_for_rounding(tmp_path: Path) -> None:
+    from flwr.app import MetricRecord
+
+    def judge(server_round: int, arrays: Any) -> Any:
+        return MetricRecord({"accuracy": (1 + 1e-12) if server_round == 1 else 87.5})
+
+    with pytest.raises(ComponentError, match=r"evaluate_fn in round 2: .* from 0 to 1, not 87\.5"):
+        run_flower(SCENARIO, client_app(), fedavg(), 10, tmp_path, **started(evaluate_fn=judge))

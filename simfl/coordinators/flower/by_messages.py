@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from simfl.coordinators.flower.grid import AppClients, error_reply, grid
 from simfl.coordinators.flower.interface import Failed, FlowerInterface, Trained
-from simfl.coordinators.flower.users import asking, flower, number, users
+from simfl.coordinators.flower.users import asking, flower, number, share, users
 from simfl.core.evaluation import Evaluation
 from simfl.errors import InputError
 
@@ -41,7 +41,7 @@ class ByMessages(FlowerInterface):
         start: what the strategy is started with.
 
     Raises:
-        InputError: it has no arrays to begin with.
+        InputError: it has no arrays to begin with, or what clients are told is no config.
     """
 
     def __init__(self, strategy: Any, clients: AppClients, start: Start) -> None:
@@ -57,8 +57,8 @@ class ByMessages(FlowerInterface):
         self._clients = clients
         self._grid = grid(clients)
         self._arrays = start.initial_arrays
-        self._train_config = app.ConfigRecord(dict(start.train_config or {}))
-        self._evaluate_config = app.ConfigRecord(dict(start.evaluate_config or {}))
+        self._train_config = _config("train_config", start.train_config)
+        self._evaluate_config = _config("evaluate_config", start.evaluate_config)
         self._evaluate = start.evaluate_fn
 
     @property
@@ -131,6 +131,14 @@ class ByMessages(FlowerInterface):
             )
 
 
+def _config(name: str, told: Mapping[str, Any] | None) -> Any:
+    """Return what clients are told as a `ConfigRecord`."""
+    try:
+        return flower("app").ConfigRecord(dict(told or {}))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"`{name}` is no config of Flower's: {error}") from error
+
+
 def _sent(messages: Iterable[Any]) -> list[tuple[int, Any]]:
     """Return messages by their clients, as they are now: strategies change what they sent."""
     return [(message.metadata.dst_node_id, deepcopy(message)) for message in messages]
@@ -161,7 +169,9 @@ def _evaluation(metrics: Any) -> Evaluation | None:
     """Return what a `MetricRecord` says (None: there is none, or neither measure in it)."""
     if metrics is None:
         return None
+    if not isinstance(metrics, Mapping):
+        raise TypeError(f"it must return a MetricRecord, not a {type(metrics).__name__}")
     accuracy, loss = _measure(metrics, "accuracy", "acc"), _measure(metrics, "loss")
     if accuracy is None and loss is None:
         return None
-    return Evaluation(None if accuracy is None else float(accuracy), number(loss))
+    return Evaluation(share(accuracy), number(loss))

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from simfl.coordinators.flower.clients import FlowerClients, manager, proxy
 from simfl.coordinators.flower.interface import Failed, FlowerInterface, Trained
-from simfl.coordinators.flower.users import asking, flower, number, users
+from simfl.coordinators.flower.users import asking, flower, number, share, users
 from simfl.core.evaluation import Evaluation
 from simfl.errors import InputError, RunError
 
@@ -130,5 +130,4 @@ def _evaluation(judged: Any) -> Evaluation | None:
     loss, metrics = judged
     if loss is None:
         return None
-    accuracy = metrics.get("accuracy")
-    return Evaluation(None if accuracy is None else float(accuracy), float(loss))
+    return Evaluation(share(metrics.get("accuracy")), float(loss))

@@ -8,6 +8,9 @@ from typing import Any
 from simfl.core.extras import extra
 from simfl.errors import ComponentError
 
+ROUNDING = 1e-6
+"""Of a mean that clients' accuracies have been weighted for, in single precision perhaps."""
+
 
 def flower(module: str) -> Any:
     """Return a module of Flower."""
@@ -37,6 +40,19 @@ def asking(what: str, round_: int) -> AbstractContextManager[None]:
 def described(error: BaseException) -> str:
     """Return what users' code raised, as messages tell it."""
     return f"{type(error).__name__}: {error}"
+
+
+def share(accuracy: Any) -> float | None:
+    """Return an accuracy (None: there is none), which may be above 1 by rounding.
+
+    Raises:
+        ValueError: it is no share.
+    """
+    if accuracy is None:
+        return None
+    if not 0 <= (value := float(accuracy)) <= 1 + ROUNDING:
+        raise ValueError(f"an accuracy must be a share, from 0 to 1, not {accuracy}")
+    return min(value, 1.0)
 
 
 def number(metric: Any) -> float:
