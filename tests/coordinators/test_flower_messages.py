@@ -316,3 +316,38 @@ def test_accuracies_are_shares_but_for_rounding(tmp_path: Path) -> None:
 
     with pytest.raises(ComponentError, match=r"evaluate_fn in round 2: .* from 0 to 1, not 87\.5"):
         run_flower(SCENARIO, client_app(), fedavg(), 10, tmp_path, **started(evaluate_fn=judge))
+
+
+def test_that_clients_send_other_sizes_than_they_got_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Virtual time has to know sizes before anything is trained."""
+    from flwr.app import Array, ArrayRecord
+    from flwr.clientapp import ClientApp
+    from flwr.serverapp.strategy import FedAvg
+
+    app = ClientApp()
+
+    @app.train()
+    def train(message: Any, context: Any) -> Any:
+        own = Array("bfloat16", (2,), "their.own", b"1234")
+        reply = client_app()(Watched.sent(message), context)
+        reply.content["arrays"] = ArrayRecord({"w": own})
+        return reply
+
+    class Watched(FedAvg):
+        @staticmethod
+        def sent(message: Any) -> Any:
+            message.content["arrays"] = started()["initial_arrays"]
+            return message
+
+        def aggregate_train(self, server_round: int, replies: Any) -> Any:
+            return replies[0].content["arrays"], None
+
+    strategy = fedavg(Watched, fraction_evaluate=0.0)
+    [result] = run_flower(SCENARIO, app, strategy, 10, tmp_path, **started())
+    assert caplog.text.count("client 0 sends 4 bytes of arrays; virtual time takes each") == 1
+    assert caplog.text.count("bytes of arrays") == 1
+    import torch
+
+    assert bytes(torch.load(result.folder / "model.pt")["w"].tolist()) == b"1234"

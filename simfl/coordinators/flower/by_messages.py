@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from simfl.coordinators.flower.grid import AppClients, error_reply, grid
+from simfl.coordinators.flower.grid import AppClients, error_reply, grid, payload
 from simfl.coordinators.flower.interface import Failed, FlowerInterface, Trained
 from simfl.coordinators.flower.users import asking, flower, number, share, users
 from simfl.core.evaluation import Evaluation
@@ -64,7 +64,12 @@ class ByMessages(FlowerInterface):
     @property
     @override
     def model(self) -> Mapping[str, Any]:
-        return {name: array.numpy() for name, array in self._arrays.items()}
+        return {name: _numbers(array) for name, array in self._arrays.items()}
+
+    @property
+    @override
+    def payload(self) -> int:
+        return sum(len(array.data) for array in self._arrays.values())
 
     @override
     def choose(
@@ -79,9 +84,8 @@ class ByMessages(FlowerInterface):
     @override
     def train(self, client: int, instructions: Any) -> Trained:
         reply = self._clients(instructions)
-        metrics = _metrics(reply.content)
-        samples = metrics.get("num-examples", 0)
-        return Trained(reply, number(_measure(metrics, "train_loss", "loss")), int(samples))
+        loss = number(_measure(_metrics(reply.content), "train_loss", "loss"))
+        return Trained(reply, loss, payload(reply.content))
 
     @override
     def adopt(
@@ -137,6 +141,13 @@ def _config(name: str, told: Mapping[str, Any] | None) -> Any:
         return flower("app").ConfigRecord(dict(told or {}))
     except (TypeError, ValueError) as error:
         raise InputError(f"`{name}` is no config of Flower's: {error}") from error
+
+
+def _numbers(array: Any) -> Any:
+    """Return an `Array` as one of NumPy's: its bytes, if another library serialised it."""
+    if array.stype == "numpy.ndarray":
+        return array.numpy()
+    return np.frombuffer(array.data, dtype=np.uint8)
 
 
 def _sent(messages: Iterable[Any]) -> list[tuple[int, Any]]:

@@ -50,6 +50,11 @@ class ByMethods(FlowerInterface):
     def model(self) -> Sequence[Any]:
         return list(flower("common").parameters_to_ndarrays(self._parameters))
 
+    @property
+    @override
+    def payload(self) -> int:
+        return _payload(self._parameters)
+
     @override
     def choose(
         self, round_: int, available: Sequence[int], rng: np.random.Generator
@@ -68,7 +73,7 @@ class ByMethods(FlowerInterface):
         fitted = self._clients(client).fit(deepcopy(instructions))
         if fitted.status.code.name != "OK":
             raise RunError(f"client {client}: {fitted.status.message}")
-        return Trained(fitted, number(fitted.metrics.get("loss")), fitted.num_examples)
+        return Trained(fitted, number(fitted.metrics.get("loss")), _payload(fitted.parameters))
 
     @override
     def adopt(
@@ -123,6 +128,11 @@ def _parameters(answer: Any) -> Any:
         f"it must return Parameters, as ndarrays_to_parameters makes them of arrays, not a "
         f"{type(answer).__name__}"
     )
+
+
+def _payload(parameters: Any) -> int:
+    """Return how many bytes Flower's parameters take."""
+    return sum(len(tensor) for tensor in parameters.tensors)
 
 
 def _evaluation(judged: Any) -> Evaluation | None:

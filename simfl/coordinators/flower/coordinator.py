@@ -46,6 +46,8 @@ class FlowerCoordinator(BaseCoordinator):
         super().__init__(self._train, choosing)
         self._asked = asked
         self._refills = refills
+        self._timed = asked.payload  # bytes that every upload is taken for
+        self._told = False
         self._judges = range(count)
         self._chosen: dict[int, Any] = {}  # instructions by client, of the last selection
         self._given: dict[OrderKey, Any] = {}
@@ -103,9 +105,19 @@ class FlowerCoordinator(BaseCoordinator):
                 self._failed[order.client] = Failed(instructions, error)
                 continue
             self._answers[order.key] = trained.answer
+            self._tell_of_bytes(order.client, trained.payload)
             none = np.zeros(0, dtype=np.float32)
-            results.append(WorkResult(order, none, trained.loss, 1, trained.samples))
+            results.append(WorkResult(order, none, trained.loss, 1, 0))
         return results
+
+    def _tell_of_bytes(self, client: int, payload: int) -> None:
+        if payload != self._timed and not self._told:
+            self._told = True
+            _LOG.warning(
+                "client %d sends %s bytes of arrays; virtual time takes each upload and download "
+                "for the %s of the initial model",
+                client, f"{payload:,}", f"{self._timed:,}",
+            )  # fmt: skip
 
     @override
     def aggregate(self, updates: RoundUpdates) -> Aggregated:

@@ -56,6 +56,13 @@ def error_reply(message: Any, error: BaseException) -> Any:
     return app.Message(app.Error(code=0, reason=described(error)), reply_to=message)
 
 
+def payload(content: Any) -> int:
+    """Return how many bytes the arrays of a `RecordDict` take."""
+    kind = flower("app").ArrayRecord
+    records = [record for record in content.values() if isinstance(record, kind)]
+    return sum(len(array.data) for record in records for array in record.values())
+
+
 def grid(clients: AppClients) -> Any:
     """Return a Flower `Grid` of whoever is `offered`; they answer at once, without virtual time."""
     identify()

@@ -15,12 +15,12 @@ class Trained(NamedTuple):
     Attributes:
         answer: what it sends, as the strategy wants it.
         loss: of its training (NaN: it tells none).
-        samples: how many it says that it trained on.
+        payload: bytes of the arrays that it sends.
     """
 
     answer: Any
     loss: float
-    samples: int
+    payload: int
 
 
 class Failed(NamedTuple):
@@ -46,6 +46,11 @@ class FlowerInterface(ABC):
     @abstractmethod
     def model(self) -> Mapping[str, Any] | Sequence[Any]:
         """The present global model: NumPy arrays, by name or in a row."""
+
+    @property
+    @abstractmethod
+    def payload(self) -> int:
+        """Bytes of the present global model, as it is sent."""
 
     @abstractmethod
     def choose(
