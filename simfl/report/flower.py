@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from simfl.coordinators.flower.by_messages import Start
+from simfl.core.machine.garbage import set_aside
 from simfl.core.types import Ids
 from simfl.core.words import numbered
 from simfl.errors import InputError
@@ -91,9 +92,10 @@ def run_flower(
         own = Flower(client_fn, strategy, held, flops_per_sample, run_config or {}, start)
         planned.append((job, own))
     options = Options(executor="inline")
-    return Results(
-        [run_one(job, options, build=partial(FlowerBuilder, flower=own)) for job, own in planned]
-    )
+    with set_aside():  # Flower has Python look each time that it takes a model apart
+        return Results(
+            [run_one(job, options, build=partial(FlowerBuilder, flower=f)) for job, f in planned]
+        )
 
 
 def _held(samples: int | Sequence[int], devices: int) -> Ids:

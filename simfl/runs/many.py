@@ -1,6 +1,5 @@
 """Many runs: here, one after the other, or several at once in processes of their own."""
 
-import gc
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -9,7 +8,7 @@ from simfl.build.model_facts import known_without_torch
 from simfl.build.shared_data import DataKey, key_to_share
 from simfl.core.arguments import called
 from simfl.core.machine.allocator import freed_memory_returned
-from simfl.core.machine.garbage import tidy
+from simfl.core.machine.garbage import set_aside, tidy
 from simfl.core.machine.limits import cores, free_memory
 from simfl.core.machine.processes import can_travel
 from simfl.core.seeds import Seeds
@@ -182,8 +181,7 @@ def _one_by_one(
     from simfl.training.executors.auto import sharing
 
     failures: dict[int, BaseException] = {}
-    gc.freeze()  # what was there before the runs need not be looked through after each of them
-    try:
+    with set_aside():
         for check in checks:
             check(lambda _: None)
             tidy()  # as after a run: each has dealt its own data
@@ -197,8 +195,6 @@ def _one_by_one(
                             raise
                         failures[number] = error
                     tidy()
-    finally:
-        gc.unfreeze()
     return failures
 
 

@@ -1,5 +1,6 @@
 """A Flower `ClientApp` and a strategy of ``flwr.serverapp``, run under virtual time."""
 
+import weakref
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -351,3 +352,24 @@ def test_that_clients_send_other_sizes_than_they_got_is_told_once(
     import torch
 
     assert bytes(torch.load(result.folder / "model.pt")["w"].tolist()) == b"1234"
+
+
+def test_replies_that_nobody_needs_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Flower's records refer to each other, so that only a search finds them."""
+    from flwr.serverapp.strategy import FedAvg
+
+    monkeypatch.setattr("simfl.coordinators.flower.grid.UNSWEPT", 50_000)  # 6 replies of 8 kB
+    contents: list[weakref.ref] = []
+
+    class Watched(FedAvg):
+        def aggregate_train(self, server_round: int, replies: Any) -> Any:
+            contents.extend(weakref.ref(reply.content) for reply in replies)
+            return super().aggregate_train(server_round, replies)
+
+    scenario = {**SCENARIO, "rounds": {"clients": 6, "stop": {"rounds": 10}}}
+    strategy = fedavg(Watched, fraction_evaluate=0.0)
+    run_flower(scenario, client_app(), strategy, 10, tmp_path, **started())
+    assert len(contents) == 60
+    assert sum(content() is not None for content in contents) < 20

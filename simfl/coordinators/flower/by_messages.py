@@ -162,9 +162,9 @@ def _error_replies(failures: Iterable[Failed]) -> list[Any]:
 
 def _metrics(content: Any) -> dict[str, Any]:
     """Return all metrics of a reply, by name."""
-    return {
-        name: value for record in content.metric_records.values() for name, value in record.items()
-    }
+    kind = flower("app").MetricRecord
+    records = [record for record in content.values() if isinstance(record, kind)]
+    return {name: value for record in records for name, value in record.items()}
 
 
 def _measure(metrics: Mapping[str, Any], *names: str) -> Any:

@@ -1,5 +1,6 @@
 """Simulated clients as ``flwr.serverapp`` sees them: the nodes of a grid."""
 
+import gc
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from importlib import import_module
@@ -10,6 +11,12 @@ from simfl.errors import RunError
 
 PATIENCE = 20
 """How often a strategy may ask who is there: Flower's own ask again until enough are."""
+
+UNSWEPT = 2**28
+"""Bytes of replies after which Python looks for what is no longer used.
+
+Flower's records refer to each other, and a run looks for such objects too seldom for large ones.
+"""
 
 
 class AppClients:
@@ -23,6 +30,7 @@ class AppClients:
     def __init__(self, app: Callable[[Any, Any], Any], contexts: Sequence[Any]) -> None:
         self._app = app
         self._contexts = contexts
+        self._unswept = 0
 
     def __call__(self, message: Any) -> Any:
         """Return the reply to a message, by whom it is sent to.
@@ -40,6 +48,10 @@ class AppClients:
             raise TypeError(f"a ClientApp must return a Message, not a {type(reply).__name__}")
         if reply.has_error():
             raise RunError(f"client {client}: {reply.error.reason}")
+        self._unswept += payload(reply.content)
+        if self._unswept > UNSWEPT:
+            gc.collect()
+            self._unswept = 0
         return deepcopy(reply)
 
     def reply(self, message: Any) -> Any:
