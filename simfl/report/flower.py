@@ -71,7 +71,8 @@ def run_flower(
 
     Raises:
         InputError: the scenario can't be run, or Flower is not installed.
-        RunError: a run failed; `ComponentError` if by the strategy, or by all clients of a round.
+        RunError: a run failed; `ComponentError` if by the strategy, or by all clients of a round
+            before any has trained.
     """
     if not 0 <= flops_per_sample < math.inf:
         raise InputError(f"`flops_per_sample` must be at least 0, but got {flops_per_sample}")

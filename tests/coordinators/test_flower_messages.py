@@ -373,3 +373,25 @@ def test_replies_that_nobody_needs_are_forgotten(
     run_flower(scenario, client_app(), strategy, 10, tmp_path, **started())
     assert len(contents) == 60
     assert sum(content() is not None for content in contents) < 20
+
+
+def test_once_somebody_has_trained_a_round_may_fail(tmp_path: Path) -> None:
+    from flwr.clientapp import ClientApp
+    from flwr.serverapp.strategy import FedAvg
+
+    app = ClientApp()
+
+    @app.train()
+    def train(message: Any, context: Any) -> Any:
+        if context.node_config["partition-id"] == 2:
+            raise ValueError("no data")
+        return client_app()(message, context)
+
+    class InTurn(FedAvg):
+        def configure_train(self, server_round: int, *args: Any) -> Any:
+            messages = super().configure_train(server_round, *args)
+            return [m for m in messages if m.metadata.dst_node_id == server_round]
+
+    strategy = fedavg(InTurn, fraction_evaluate=0.0)
+    [result] = run_flower(SCENARIO, app, strategy, 10, tmp_path, **started())
+    assert result.rounds.discarded.tolist() == [0, 1, 0]

@@ -48,6 +48,7 @@ class FlowerCoordinator(BaseCoordinator):
         self._refills = refills
         self._timed = asked.payload  # bytes that every upload is taken for
         self._told = False
+        self._trained = False
         self._judges = range(count)
         self._chosen: dict[int, Any] = {}  # instructions by client, of the last selection
         self._given: dict[OrderKey, Any] = {}
@@ -105,6 +106,7 @@ class FlowerCoordinator(BaseCoordinator):
                 self._failed[order.client] = Failed(instructions, error)
                 continue
             self._answers[order.key] = trained.answer
+            self._trained = True
             self._tell_of_bytes(order.client, trained.payload)
             none = np.zeros(0, dtype=np.float32)
             results.append(WorkResult(order, none, trained.loss, 1, 0))
@@ -131,7 +133,7 @@ class FlowerCoordinator(BaseCoordinator):
             or Failed(None, TimeoutError(f"client {client} did not arrive"))
             for client in sorted({*updates.selected, *raised} - answered)
         }
-        if raised and not done:
+        if raised and not self._trained:
             first = described(raised[min(raised)].why)
             raise ComponentError(f"all clients of round {updates.round} failed: {first}")
         answers = [(order.client, self._answers.pop(order.key)) for order in done]
