@@ -12,6 +12,7 @@ from simfl.build.builder import Builder
 from simfl.build.model_facts import ModelFacts
 from simfl.components.aggregators.base import aggregators
 from simfl.components.datasets.clients import ClientData, Cohort, Samples
+from simfl.components.datasets.seeded_libraries import seeded_libraries
 from simfl.components.selectors.base import selectors
 from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.coordinators.flower.by_messages import ByMessages, Start
@@ -138,7 +139,8 @@ class FlowerBuilder(Builder):
 
     @cached_property
     def _asked(self) -> FlowerInterface:
-        return self._flower.interface(self.scenario.devices)
+        with seeded_libraries(self.seeds.number("model", "libraries") % 2**32):
+            return self._flower.interface(self.scenario.devices)
 
     @override
     def _trainer(self, choosing: Choosing) -> BaseCoordinator:

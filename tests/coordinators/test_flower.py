@@ -227,6 +227,21 @@ def test_a_client_sees_nothing_of_what_another_does_with_its_config(tmp_path: Pa
     assert result.rounds.discarded.tolist() == [0, 0, 0]
 
 
+def test_a_model_drawn_from_libraries_begins_the_same_again(tmp_path: Path) -> None:
+    def drawing(context: Any) -> Any:
+        client = client_fn(context)
+        client.get_parameters = lambda config: [np.random.random(3)]
+        return client
+
+    losses = [
+        run_flower({**SCENARIO, "seeds": [seed]}, drawing, fedavg(), 10, tmp_path / name)[
+            0
+        ].rounds.loss.tolist()
+        for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    ]
+    assert losses[0] == losses[1] != losses[2]
+
+
 def test_what_a_client_raises_is_a_failure(tmp_path: Path) -> None:
     def one_breaks(context: Any) -> Any:
         client = client_fn(context)
