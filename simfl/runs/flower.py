@@ -73,8 +73,8 @@ class Flower:
         if by_messages:
             if not is_app:
                 raise InputError(
-                    "a strategy of flwr.serverapp sends messages to a ClientApp; of a function "
-                    "that makes clients, `ClientApp(client_fn)` makes one"
+                    "a strategy of flwr.serverapp sends messages to a ClientApp, not to clients "
+                    "that a function makes; flwr.server.strategy has those that ask them"
                 )
             return ByMessages(strategy, AppClients(self.clients, own), self.start)
         if is_app:

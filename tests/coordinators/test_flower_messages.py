@@ -192,7 +192,7 @@ def test_halves_that_dont_fit_each_other_are_refused(tmp_path: Path) -> None:
         raise AssertionError
 
     for client, strategy, options, message in (
-        (client_fn, fedavg(), started(), r"`ClientApp\(client_fn\)` makes one"),
+        (client_fn, fedavg(), started(), "to a ClientApp, not to clients that a function makes"),
         (client_app(), OfMethods, {}, "clients that a function makes, not a ClientApp"),
         (client_fn, OfMethods, started(), "this one, of flwr.server, has its own options"),
         (client_app(), fedavg(), {}, r"`initial_arrays` to begin with, an ArrayRecord"),
