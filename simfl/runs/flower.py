@@ -14,6 +14,7 @@ from simfl.components.aggregators.base import aggregators
 from simfl.components.datasets.clients import ClientData, Cohort, Samples
 from simfl.components.datasets.seeded_libraries import seeded_libraries
 from simfl.components.selectors.base import selectors
+from simfl.components.workloads.base import workloads
 from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.coordinators.flower.by_messages import ByMessages, Start
 from simfl.coordinators.flower.by_methods import ByMethods
@@ -32,6 +33,8 @@ from simfl.scenario.incompatible_parts import Objection
 from simfl.training.executors.base import Executor
 
 THEIRS = "what Flower's clients learn and send is theirs"
+UNTOLD = "a Flower client is not told to train less, and would train in full"
+CLIENTS_OWN = "optimizer", "lr_schedule", "loss", "proximal", "augmentation", "shuffle"
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,20 @@ def refuse_beyond(scenario: Scenario) -> None:
     problems: list[Objection] = [
         (("fleet", index, "attack"), f"{THEIRS}; leave it out") for index in scenario.attackers
     ]
+    problems += [
+        (("fleet", index, "on_offline"), f"{UNTOLD}; abort or pause")
+        for index, group in enumerate(scenario.fleet)
+        if group.on_offline == "salvage"
+    ]
     training, selector = scenario.training, scenario.selection
+    own = [name for name in CLIENTS_OWN if name in training.model_fields_set]
+    problems += [(("training", name), f"{THEIRS}; leave it out") for name in own]
+    if training.workload.name != workloads.default:
+        problems.append((("training", "workload"), f"{UNTOLD}; leave it out"))
+    if scenario.evaluation.metrics:
+        problems.append((("evaluation", "metrics"), "a Flower strategy tells accuracy and loss"))
+    if scenario.evaluation.on != "test":
+        problems.append((("evaluation", "on"), "a Flower strategy judges models on what it will"))
     if not training.compression.lossless:
         problems.append((("training", "compression"), f"{THEIRS}, and so is how it is sent"))
     if training.filter.stage != "none":

@@ -329,6 +329,14 @@ def test_what_no_flower_can_do_is_refused_before_any_variant_runs(tmp_path: Path
         ({"rounds.policy": {"name": "hierarchical"}}, "rounds.policy: .* averaged at edges"),
         ({"training.compression": "float16"}, "training.compression: .* how it is sent"),
         ({"training.filter": "cmfl"}, "training.filter: .* whether it is sent"),
+        (
+            {"fleet": [first, {**second, "on_offline": "salvage"}]},
+            r"fleet\[1\].on_offline: .* full",
+        ),
+        ({"training.workload": "partial_epochs"}, "training.workload: .* not told to train less"),
+        ({"training.optimizer.lr": 0.5}, "training.optimizer: what Flower's clients learn"),
+        ({"evaluation.metrics": ["balanced_accuracy"]}, "evaluation.metrics: a Flower strategy te"),
+        ({"evaluation.on": "train"}, "evaluation.on: a Flower strategy judges models"),
         ({"selection": "oort"}, "selection: a Flower strategy chooses its clients; 'oort' would"),
         (
             {"aggregation": {"name": "dp_fedavg", "clip": 1, "noise_multiplier": 1}},
