@@ -395,3 +395,19 @@ def test_once_somebody_has_trained_a_round_may_fail(tmp_path: Path) -> None:
     strategy = fedavg(InTurn, fraction_evaluate=0.0)
     [result] = run_flower(SCENARIO, app, strategy, 10, tmp_path, **started())
     assert result.rounds.discarded.tolist() == [0, 1, 0]
+
+
+def test_nobody_judges_in_place_of_a_client_that_is_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from flwr.app import Message, RecordDict
+    from flwr.serverapp.strategy import FedAvg
+
+    class Odd(FedAvg):
+        def configure_evaluate(self, server_round: int, arrays: Any, *args: Any) -> Any:
+            content = RecordDict({"arrays": arrays})
+            return [Message(content, dst_node_id=99, message_type="evaluate")]
+
+    [result] = run_flower(SCENARIO, client_app(), fedavg(Odd), 10, tmp_path, **started())
+    assert result.rounds.loss.isna().all()
+    assert "all clients that evaluated it failed: RunError: there is no client 99" in caplog.text

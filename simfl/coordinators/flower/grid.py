@@ -38,11 +38,13 @@ class AppClients:
         As if it had been sent: what the client and the server keep of it is not the same object.
 
         Raises:
-            RunError: the reply is an error.
+            RunError: there is no such client, or the reply is an error.
             TypeError: it is no message.
             Exception: the app raises.
         """
         client = message.metadata.dst_node_id
+        if not 0 <= client < len(self._contexts):
+            raise RunError(f"there is no client {client}")
         reply = self._app(message, self._contexts[client])
         if not isinstance(reply, flower("app").Message):
             raise TypeError(f"a ClientApp must return a Message, not a {type(reply).__name__}")
