@@ -165,6 +165,11 @@ def refuse_beyond(scenario: Scenario) -> None:
         for index, group in enumerate(scenario.fleet)
         if group.on_offline == "salvage"
     ]
+    problems += [
+        (("fleet", index, "memory"), "nobody knows how much a Flower client needs; leave it out")
+        for index, group in enumerate(scenario.fleet)
+        if group.memory is not None or "memory" in group.traced
+    ]
     training, selector = scenario.training, scenario.selection
     own = [name for name in CLIENTS_OWN if name in training.model_fields_set]
     problems += [(("training", name), f"{THEIRS}; leave it out") for name in own]

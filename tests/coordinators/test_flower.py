@@ -333,6 +333,7 @@ def test_what_no_flower_can_do_is_refused_before_any_variant_runs(tmp_path: Path
             {"fleet": [first, {**second, "on_offline": "salvage"}]},
             r"fleet\[1\].on_offline: .* full",
         ),
+        ({"fleet": [{**first, "memory": "1 MB"}, second]}, r"fleet\[0\].memory: nobody knows"),
         ({"training.workload": "partial_epochs"}, "training.workload: .* not told to train less"),
         ({"training.optimizer.lr": 0.5}, "training.optimizer: what Flower's clients learn"),
         ({"evaluation.metrics": ["balanced_accuracy"]}, "evaluation.metrics: a Flower strategy te"),
