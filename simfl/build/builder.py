@@ -54,7 +54,12 @@ class Builder:
         time_only: no training.
         executor: where to compute.
         device: torch device.
+
+    Attributes:
+        packages: that results depend on, beyond those that every run's do.
     """
+
+    packages: tuple[str, ...] = ()
 
     def __init__(
         self,

@@ -103,6 +103,8 @@ class FlowerBuilder(Builder):
         flower: what the user brings.
     """
 
+    packages = ("flwr",)
+
     def __init__(
         self, scenario: Scenario, options: Options, executor: Executor, flower: Flower
     ) -> None:

@@ -54,7 +54,7 @@ def provenance(job: Job, options: Options, builder: Builder) -> dict[str, Any]:
         "executor": executors.dump(builder.executor),
         "device": device,
         "threads_per_worker": 1,
-        "versions": _versions() | _of_others(job.scenario),
+        "versions": _versions() | _of_others(job.scenario, builder.packages),
         "commit": _commit(),
         "machine": {
             "system": platform.platform(),
@@ -104,15 +104,15 @@ def _versions() -> dict[str, str]:
     return {"python": sys.version.split()[0]} | {name: version(name) for name in packages}
 
 
-def _of_others(scenario: Scenario) -> dict[str, str]:
-    """Return the installed packages, and their versions, that lent `scenario` components."""
+def _of_others(scenario: Scenario, more: Sequence[str]) -> dict[str, str]:
+    """Return the versions of installed packages that lent `scenario` components, and of `more`."""
     from importlib.metadata import version
 
     lenders = {type(component).__module__ for _, component in components(scenario)}
     packages = {module.partition(".")[0] for module in lenders} - {"simfl"}
     searched = tuple((path, _changed_ns(Path(path))) for path in sys.path)
     installed = _installed(searched) if packages else {}
-    names = {name for package in packages for name in installed.get(package, ())}
+    names = {*more, *(name for package in packages for name in installed.get(package, ()))}
     return {name: version(name) for name in sorted(names)}
 
 

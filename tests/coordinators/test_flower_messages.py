@@ -86,6 +86,7 @@ def test_virtual_time_is_the_fleets_and_the_model_is_flowers(tmp_path: Path) -> 
     )
     assert result.rounds.accuracy.iloc[-1] == pytest.approx(0.5)
     assert set(result.rounds.train_loss) == {1.0}
+    assert "flwr" in result.provenance["versions"]
 
 
 def test_the_strategy_chooses_by_the_seed_and_judges_at_the_server(tmp_path: Path) -> None:
