@@ -355,6 +355,19 @@ def test_that_clients_send_other_sizes_than_they_got_is_told_once(
     assert bytes(torch.load(result.folder / "model.pt")["w"].tolist()) == b"1234"
 
 
+def test_that_a_strategy_makes_a_larger_model_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As Flower's own FedAdam does, by float64."""
+    from flwr.app import ArrayRecord
+    from flwr.serverapp.strategy import FedAdam
+
+    first = ArrayRecord([np.zeros(1000, dtype=np.float32), np.zeros((2, 3), dtype=np.float32)])
+    strategy = fedavg(FedAdam, fraction_evaluate=0.0)
+    run_flower(SCENARIO, client_app(), strategy, 10, tmp_path, initial_arrays=first)
+    assert "the strategy sends 8,304 bytes of arrays; virtual time" in caplog.text
+
+
 def test_replies_that_nobody_needs_are_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,18 +107,18 @@ class FlowerCoordinator(BaseCoordinator):
                 continue
             self._answers[order.key] = trained.answer
             self._trained = True
-            self._tell_of_bytes(order.client, trained.payload)
+            self._tell_of_bytes(f"client {order.client}", trained.payload)
             none = np.zeros(0, dtype=np.float32)
             results.append(WorkResult(order, none, trained.loss, 1, 0))
         return results
 
-    def _tell_of_bytes(self, client: int, payload: int) -> None:
+    def _tell_of_bytes(self, who: str, payload: int) -> None:
         if payload != self._timed and not self._told:
             self._told = True
             _LOG.warning(
-                "client %d sends %s bytes of arrays; virtual time takes each upload and download "
+                "%s sends %s bytes of arrays; virtual time takes each upload and download "
                 "for the %s of the initial model",
-                client, f"{payload:,}", f"{self._timed:,}",
+                who, f"{payload:,}", f"{self._timed:,}",
             )  # fmt: skip
 
     @override
@@ -139,6 +139,7 @@ class FlowerCoordinator(BaseCoordinator):
         answers = [(order.client, self._answers.pop(order.key)) for order in done]
         with self._seeded("aggregation", updates.round):
             self._asked.adopt(updates.round, answers, failures)
+        self._tell_of_bytes("the strategy", self._asked.payload)
         return Aggregated(
             losses={r.order.client: r.loss for r in results},
             discarded=[order.key for order in updates.orders if order not in done],
