@@ -7,16 +7,7 @@ from hypothesis import strategies as st
 
 from simfl.components.aggregators.base import Contribution, aggregators
 from simfl.components.aggregators.weighting import GROUP, GroupedSum, sum_of
-from simfl.core.work import Plan, WorkOrder, WorkResult
-
-
-def contribution(
-    params: object, samples: int = 1, client: int = 0, copies: int = 1
-) -> Contribution:
-    model = np.atleast_1d(np.array(params, dtype=np.float32))
-    order = WorkOrder(client, 0, 1, 0, Plan(full_epochs=1), 0)
-    result = WorkResult(order, model, 0.0, 1, samples)
-    return Contribution(result, np.zeros_like(model), copies=copies)
+from tests.components.aggregators.by_hand import contribution
 
 
 def mean(contributions: list[Contribution], weighting: str = "samples") -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.components.aggregators.test_aggregators import aggregate, contribution
+from tests.components.aggregators.by_hand import aggregate, contribution
 
 FRESH = [contribution(2), contribution(4, client=1)]  # their mean is 3
 NEAR = contribution(16, client=2, base=10, staleness=4)  # an update of 6: 9 from it, squared
