@@ -31,6 +31,11 @@ class Architecture:
     personal: int = 0
     trained: int = 0
 
+    @property
+    def all_personal(self) -> bool:
+        """Whether all that is trained is personal, so that nothing is sent."""
+        return 0 < self.personal == self.trained
+
 
 @dataclass(frozen=True)
 class Circumstances:

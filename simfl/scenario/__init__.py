@@ -7,8 +7,8 @@ is a `scenario`, made of `parts`, with `distributions` where devices differ.
 
 - `problems` tells all that is wrong with it, in the user's `wording`, with `hints` at what was
   meant, by all `keys` that there are; and `lost_files`;
-- `checks` asks components what they can't go with, `incompatible_parts` the rest (`alternation` of
-  epochs, and others), and `looked_up` which client has no row or record;
+- `checks` asks components what they can't go with, `incompatible_parts` the rest (with `personal`
+  parameters, and others), and `looked_up` which client has no row or record;
 - `cautions`, some about `idle_settings` (`token_cautions` about text), and `assumptions` are told,
   and done all the same;
 - `criteria` are what models are judged by, and `privacy` says whether there is an epsilon.

@@ -107,10 +107,9 @@ def _of_model(scenario: Scenario) -> Iterator[Assumption]:
                 "never sent",
             )
         if architecture.personal:
-            alone = architecture.personal == architecture.trained
-            sent = (
-                "they are the whole model, so nothing is sent" if alone else "they are never sent"
-            )
+            sent = "they are never sent"
+            if architecture.all_personal:
+                sent = "they are the whole model, so nothing is sent"
             yield Assumption(
                 ("model", "personal"),
                 f"each device trains its own copy of these {architecture.personal:,} parameters, "

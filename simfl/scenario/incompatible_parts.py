@@ -12,7 +12,6 @@ from simfl.core.costs import TUNED
 from simfl.core.target import MetricTarget, metric_of
 from simfl.core.words import either, numbered
 from simfl.errors import MEANT, InputError, nearest
-from simfl.scenario.alternation import alternation
 from simfl.scenario.criteria import measured_names
 from simfl.scenario.distributions.data_size import DataSize
 from simfl.scenario.language.place import Location
@@ -21,6 +20,7 @@ from simfl.scenario.parts.correlation import Correlations
 from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.parts.rounds import LIMITS
 from simfl.scenario.parts.tune import EXPECTED, Tune
+from simfl.scenario.personal import personal
 from simfl.scenario.privacy import privacy_of, why_no_epsilon
 
 Objection = tuple[Location, str]
@@ -38,7 +38,7 @@ def incompatible_parts(scenario: Experiment, facts: Circumstances) -> Iterator[O
     yield from _of_tune(scenario)
     if facts.trains:
         yield from _of_judging(scenario, facts)
-    yield from alternation(scenario, facts)
+    yield from personal(scenario, facts)
     yield from _of_energy(scenario, facts)
     yield from _of_privacy(scenario)
     yield from _of_augmentation(scenario, facts)

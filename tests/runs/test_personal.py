@@ -1,5 +1,6 @@
 """Personal layers: each device trains its own, and sends nobody any of it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -267,6 +268,31 @@ def test_what_devices_have_of_their_own_is_told(pattern: str, parameters: int, r
     [told] = [each.value for each in assumptions(given) if each.path == ("model", "personal")]
     assert told.startswith(f"each device trains its own copy of these {parameters} parameters")
     assert told.endswith(rest)
+
+
+@pytest.mark.parametrize(
+    ("stop", "changes", "refused"),
+    [
+        (["bytes"], {}, True),
+        (["bytes", "accuracy"], {}, True),
+        (["bytes", "time"], {}, False),
+        (["bytes"], {"model.personal": ["3.*"]}, False),
+        (["bytes"], {"selection": "power_of_choice"}, False),
+        (["bytes"], {"selection": {"name": "power_of_choice", "charge_probes": False}}, True),
+        (["bytes"], {"aggregation": "qfedavg"}, False),
+    ],
+)
+def test_bytes_alone_end_no_run_in_which_nothing_is_sent(
+    stop: list[str], changes: dict[str, Any], refused: bool
+) -> None:
+    """Of devices that train alone it went on for ever."""
+    ends = {"bytes": "1 MB", "accuracy": "90%", "time": "1 h"}
+    rounds = {"rounds.stop": {"rounds": None, **{rule: ends[rule] for rule in stop}}}
+    given = {**JUDGED, "model.personal": ["*"], **rounds, **changes}
+    overrides = [f"{path}={json.dumps(value)}" for path, value in given.items()]
+    told = complaints(Scenario.from_dict(TINY, overrides=overrides))
+    assert len(told) == refused
+    assert all("rounds.stop: needs more than bytes: all parameters are" in line for line in told)
 
 
 @pytest.mark.parametrize(
