@@ -176,11 +176,15 @@ class Honeycomb(Network):
         return Shared().bind(*args, **more)
 
 
+@pytest.mark.parametrize("name", ["tiny", "synchronous", "shared"])
 def test_options_of_components_of_ones_own_are_not_taken_for_those_of_others(
-    run_tiny: RunTiny, capsys: pytest.CaptureFixture[str]
+    name: str, run_tiny: RunTiny, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A run was called damaged for what its policy's `enforce` was, or its network's `cells`."""
-    own = {"network": f"{__name__}:Honeycomb", "rounds.policy": f"{__name__}:Firm"}
+    """A run was called damaged for what its policy's `enforce` was, or its network's `cells`.
+
+    So was, after that was mended, one of a scenario that is called as such a policy is.
+    """
+    own = {"name": name, "network": f"{__name__}:Honeycomb", "rounds.policy": f"{__name__}:Firm"}
     folder = run_tiny(own, Options(time_only=True)).folder
     for command in ("compare", "explain", "report"):
         assert main([command, str(folder)]) == 0, capsys.readouterr().err

@@ -194,8 +194,8 @@ def _wrong(content: Any, kinds: _Kinds, or_null: bool = False) -> "Iterator[tupl
 
 
 def _names_above(content: Any, path: tuple[str, ...]) -> list[Any]:
-    """Return the names of what a path leads through."""
-    places = [(*path[:end], "name") for end in range(len(path))]
+    """Return the names of what a path leads through, but that of the scenario, which is no kind."""
+    places = [(*path[:end], "name") for end in range(1, len(path))]
     return [name for place in places for _, name in _at(content, place)]
 
 
