@@ -64,9 +64,7 @@ def one_of_each(runs: Iterable[tuple[str, Experiment]]) -> dict[str, Experiment]
     """
     kept: dict[str, Experiment] = {}
     for name, scenario in runs:
-        drawn = name in kept and any(
-            trace.samples is not None for group in scenario.fleet for trace in group.trace
-        )
+        drawn = name in kept and any(group.tells_samples for group in scenario.fleet)
         kept[f"{name} seed {scenario.seed}" if drawn else name] = scenario
     return kept
 
