@@ -1,12 +1,18 @@
 """What a run will cost on this machine, roughly: enough to order runs, and to tell small ones."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from simfl.build.shared_data import key_to_share
 from simfl.components.datasets.base import Dataset
+from simfl.components.selectors.base import Report, Selector
+from simfl.core.blame import blaming
 from simfl.core.component import overrides
+from simfl.core.returned import expect
 from simfl.core.work import Plan
+from simfl.errors import InputError
 from simfl.runs.options import Options
 from simfl.runs.privacy import rounds_within
 from simfl.scenario.scenario import Scenario
@@ -91,6 +97,9 @@ def estimate(scenario: Scenario, options: Options | None = None) -> Estimate:
     Args:
         scenario: what is run.
         options: how; of where to compute it knows nothing.
+
+    Raises:
+        InputError: the selector can't tell what it will ask.
     """
     options = options or Options()
     limit = scenario.rounds.stop.rounds
@@ -100,7 +109,7 @@ def estimate(scenario: Scenario, options: Options | None = None) -> Estimate:
     updates = scenario.rounds.policy.counted(scenario.rounds.clients)
     together = min(updates, scenario.devices)
     participations = rounds * scenario.rounds.policy.cohorts * together
-    answers = scenario.selection.answers(together, scenario.devices, rounds)
+    answers = _answers(scenario.selection, together, scenario.devices, rounds)
     asked = sum(answers.values()) if scenario.selection.charge_probes else 0
     clock_s = (participations + asked) * PARTICIPATION_S
     disk = _recorded(rounds, participations, asked, options)
@@ -179,6 +188,21 @@ def _copied(scenario: Scenario) -> float:
     if scenario.evaluation.on == "train":
         return 1.0
     return scenario.data.test_share if scenario.data.partition.pools_test else 0.0
+
+
+def _answers(selector: Selector, clients: int, devices: int, rounds: int) -> Mapping[Report, int]:
+    """Return how many answers of each kind `selector` says that it asks for in a whole run."""
+    kinds = get_args(Report)
+    with blaming(selector, "telling how many answers it asks for", told_as=InputError):
+        answers = selector.answers(clients, devices, rounds)
+        expect(
+            isinstance(answers, Mapping)
+            and answers.keys() <= {*kinds}
+            and all(0 <= count < math.inf for count in answers.values()),
+            f"how many of each of {', '.join(kinds)}",
+            answers,
+        )
+    return answers
 
 
 def _recorded(rounds: int, participations: int, asked: int, options: Options) -> float:

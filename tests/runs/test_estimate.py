@@ -9,6 +9,8 @@ import pytest
 
 from simfl import Options, Scenario, run
 from simfl.components.optimizers.sgd import Sgd
+from simfl.components.selectors.uniform import Uniform
+from simfl.errors import InputError
 from simfl.runs.estimate import PROCESS_BYTES, estimate
 from simfl.runs.job import jobs
 from simfl.runs.many import cores_each, planned, shared_bytes
@@ -207,6 +209,24 @@ def test_what_a_selector_asks_is_reckoned_with(tmp_path: Path) -> None:
     size = (result.folder / "events.jsonl").stat().st_size
     told = estimate(scenario(**times), Options(time_only=True)).disk_bytes
     assert 1 / 2 < told / size < 2
+
+
+class Guessing(Uniform):
+    """A user's own selector, which says of what it asks whatever it is told to."""
+
+    says: Any = None
+
+    def answers(self, clients: int, devices: int, rounds: int) -> Any:
+        return self.says
+
+
+@pytest.mark.parametrize("says", [None, ["loss"], {"loses": 3}, {"loss": -1}, {"loss": "many"}])
+def test_a_selector_that_says_nonsense_of_what_it_asks_is_named(says: Any) -> None:
+    """It was an internal error, or so many bytes less than nothing."""
+    selection = {"name": f"{__name__}:Guessing", "says": says}
+    with pytest.raises(InputError, match=r"Guessing.*telling how many answers it asks for"):
+        estimate(scenario(selection=selection))
+    assert estimate(scenario(selection={**selection, "says": {"loss": 3}})).host_s > 0
 
 
 def test_privacy_that_ends_a_run_is_reckoned_with(run_tiny: RunTiny) -> None:
