@@ -139,12 +139,15 @@ def sentences(facts: FleetFacts) -> list[str]:
             f"round of {formats.plural(of.updates, 'update')}, with "
             f"{formats.plural(of.clients, 'client')} at work who are drawn uniformly,"
         )
-    lines.append(
-        (f"Rounds of policy {other!r} go otherwise; a" if other else "A")
-        + f" {kind} {'would take' if other else 'takes'} "
-        f"{formats.duration(facts.expected_round_s)} in the mean, if everybody is online and has "
-        "every link to itself"
+    lasts = (
+        f"{'would take' if other else 'takes'} {formats.duration(facts.expected_round_s)} in the "
+        "mean, if everybody is online and has every link to itself"
         + (f", {formats.listed(facts.included)} included." if facts.included else ".")
+    )
+    if math.isnan(facts.expected_round_s):
+        lasts = f"never ends: no device {'is ever done in time' if facts.clients else 'can train'}."
+    lines.append(
+        (f"Rounds of policy {other!r} go otherwise; a" if other else "A") + f" {kind} {lasts}"
     )
     if facts.left_out:
         lines.append(f"Left out of that: {formats.listed(facts.left_out)}.")

@@ -411,3 +411,23 @@ def test_pictures_have_the_same_bytes_again(ending: str, tmp_path: Path) -> None
     first, second = (tmp_path / f"{name}{ending}" for name in ("a", "b"))
     assert first.read_bytes() == second.read_bytes()
     assert first.stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"rounds": {"clients": 4, "policy": {"name": "fedbuff", "timeout": "1 ms"}}},
+            "is ever done in time.",
+        ),
+        ({"fleet": {**FLEET, "memory": "1 kB"}}, "can train."),
+    ],
+)
+def test_a_round_that_never_ends_takes_no_time_that_could_be_told(
+    changes: dict[str, Any], told: str
+) -> None:
+    """It took a dash in the mean."""
+    if "rounds" in changes:
+        changes = {**changes, "aggregation": "fedbuff"}
+    lines = [line for line in sentences(facts(**changes)) if "never ends" in line]
+    assert [line.endswith(f"never ends: no device {told}") for line in lines] == [True]
