@@ -27,6 +27,9 @@ ALTERNATING = (
     )
     + "evaluation: {on: clients}\ntraining: {epochs: 2, personal_epochs: 1}\n"
 )
+PERSONAL = ALTERNATING.replace("3.*", "*").replace(
+    "training: {epochs: 2, personal_epochs: 1}\n", ""
+)
 
 
 def told(text: str, folder: Path, **how: bool) -> list[str]:
@@ -42,7 +45,7 @@ def told(text: str, folder: Path, **how: bool) -> list[str]:
 
 def test_nothing_is_told_of_a_good_scenario(tmp_path: Path) -> None:
     assert told(GOOD, tmp_path) == told(GOOD, tmp_path, trains=False) == []
-    assert told(ALTERNATING, tmp_path) == []
+    assert told(ALTERNATING, tmp_path) == told(PERSONAL, tmp_path) == []
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "executors"])
@@ -158,6 +161,14 @@ CASES = {
     "personal epochs where all is": (
         ALTERNATING.replace("3.*", "*"),
         "6:40: training.personal_epochs: all parameters are personal, so the epochs after these ",
+    ),
+    "updates where all is personal": (
+        PERSONAL + "selection: clustered\n",
+        "6:12: selection: selector 'clustered' looks at what clients send, and that is nothing",
+    ),
+    "gradients where all is personal": (
+        PERSONAL + "selection: divfl\n",
+        "6:12: selection: selector 'divfl' looks at what clients send, and that is nothing, since",
     ),
     "no epoch left for what is shared": (
         ALTERNATING.replace("_epochs: 1", "_epochs: 2"),
