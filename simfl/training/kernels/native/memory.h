@@ -49,7 +49,7 @@ typedef struct {
     float *deltas;                  /* (delta_size), one picture */
     float *belows[MOST_LAYERS];     /* (batch, framed_size): what goes back to the inputs */
     float *columns;                 /* (out_width, padded terms): the same, window by window */
-    float *turned;                  /* weights for going back */
+    float *turned;                  /* weights for going back; in single.h, all there are, in blocks */
     float *flat[MOST_LAYERS + 1];   /* (batch, pitch) input of each linear layer, and the logits */
     float *back[MOST_LAYERS + 1];   /* the same for what is propagated back */
     float *applied[MOST_LAYERS][MOST_AFTER];  /* (batch, padded) after each elementwise layer */
