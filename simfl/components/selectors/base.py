@@ -241,7 +241,7 @@ class Selector(Component, ABC):
         asked = {*self.wants, *self.answers(clients=1, devices=1, rounds=1)}
         looks = self.needs_updates or asked & {"gradient", "update"}
         model = circumstances.architecture if looks and circumstances.trains else None
-        if model is not None and model.personal == model.trained > 0:
+        if model is not None and model.all_personal:
             yield (
                 f"selector {self.name!r} looks at what clients send, and that is nothing, since "
                 "all parameters are personal (model.personal)"
