@@ -15,6 +15,7 @@ def personal(scenario: Experiment, facts: Circumstances) -> Iterator[tuple[Locat
     """Yield what has nothing to work on where parameters are personal, or none are."""
     yield from _of_epochs(scenario, facts)
     yield from _of_bytes(scenario, facts)
+    yield from _of_selection(scenario, facts)
 
 
 def _of_epochs(scenario: Experiment, facts: Circumstances) -> Iterator[tuple[Location, str]]:
@@ -47,4 +48,20 @@ def _of_bytes(scenario: Experiment, facts: Circumstances) -> Iterator[tuple[Loca
         yield (
             ("rounds", "stop"),
             "needs more than bytes: all parameters are personal, so nothing is ever sent",
+        )
+
+
+def _of_selection(scenario: Experiment, facts: Circumstances) -> Iterator[tuple[Location, str]]:
+    """Yield a selector that looks at what clients send, where that is nothing."""
+    if not scenario.model.personal or not facts.trains:
+        return
+    selection, model = scenario.selection, facts.architecture
+    if model is None or not model.all_personal:
+        return
+    asked = {*selection.wants, *selection.answers(clients=1, devices=1, rounds=1)}
+    if selection.needs_updates or asked & {"gradient", "update"}:
+        yield (
+            ("selection",),
+            f"selector {selection.name!r} looks at what clients send, and that is nothing, since "
+            "all parameters are personal (model.personal)",
         )

@@ -238,14 +238,6 @@ class Selector(Component, ABC):
                 f"selector {self.name!r} needs losses, profiles or updates, which "
                 f"{called('--time-only', 'time_only')} never has (uniform needs none)"
             )
-        asked = {*self.wants, *self.answers(clients=1, devices=1, rounds=1)}
-        looks = self.needs_updates or asked & {"gradient", "update"}
-        model = circumstances.architecture if looks and circumstances.trains else None
-        if model is not None and model.all_personal:
-            yield (
-                f"selector {self.name!r} looks at what clients send, and that is nothing, since "
-                "all parameters are personal (model.personal)"
-            )
 
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
         """Return what must be asked before choosing; called again with the answers until None."""
