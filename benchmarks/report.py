@@ -12,6 +12,8 @@ from typing import Any
 RESULTS = Path(__file__).parent / "results"
 
 Row = Mapping[str, Any]
+VECTORS = {"avx512f": "AVX-512", "avx2": "AVX2"}
+"""Instructions that decide how fast small products are: the widest that a processor has counts."""
 
 
 def machine() -> dict[str, Any]:
@@ -37,8 +39,11 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
+    facts = [line.partition(":") for line in lines]
+    names = [value.strip() for key, _, value in facts if key.strip() == "model name"]
+    flags = next((value.split() for key, _, value in facts if key.strip() == "flags"), [])
+    vectors = [name for flag, name in VECTORS.items() if flag in flags]
+    return f"{names[0] if names else platform.machine()}{f' ({vectors[0]})' if vectors else ''}"
 
 
 def table(rows: Sequence[Row]) -> str:

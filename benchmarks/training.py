@@ -253,12 +253,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--only", nargs="+", choices=sorted(WORKLOADS), default=USUAL)
     parser.add_argument("--workers", type=int, default=2, help="also measure so many processes")
+    parser.add_argument("--results", default="training", help="name of the files of results")
     options = parser.parse_args()
-    tables = known("training")
+    tables = known(options.results)
     for name in options.only:
         title = f"{name}, target {WORKLOADS[name].target:g}x"
         tables[title] = measure(name, options.rounds, options.workers)
-        leave("training", dict(sorted(tables.items())), NOTES)
+        leave(options.results, dict(sorted(tables.items())), NOTES)
 
 
 if __name__ == "__main__":

@@ -31,9 +31,18 @@ def rows(page: str, heading: str, columns: int) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-@pytest.mark.parametrize("row", rows(PERFORMANCE, "Rounds per second against", 5)[2:10])
-def test_rounds_per_second_are_those_measured(row: list[str]) -> None:
-    [table] = [t for title, t in measured("training").items() if title.startswith(f"{row[0]},")]
+@pytest.mark.parametrize(
+    ("results", "row"),
+    [
+        *(("training", row) for row in rows(PERFORMANCE, "Rounds per second against", 5)[2:10]),
+        *(
+            ("training_avx2", row)
+            for row in rows(PERFORMANCE, "`--results training_avx2`", 5)[2:10]
+        ),
+    ],
+)
+def test_rounds_per_second_are_those_measured(results: str, row: list[str]) -> None:
+    [table] = [t for title, t in measured(results).items() if title.startswith(f"{row[0]},")]
     ratios = {line["contender"]: line["rounds_per_second_x"] for line in table}
     for told, contender in zip(row[2:], ("tensor loop", "simfl", "simfl, 2 workers"), strict=True):
         assert is_told(told, ratios[contender]), (contender, ratios[contender])
